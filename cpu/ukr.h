@@ -1,0 +1,65 @@
+/* The micro-kernel contract and the table of micro-kernels. A kernel file includes this header and
+ * the intrinsics header, nothing else.
+ *
+ * PANEL kernels (kind XG_UKR_PANEL): one register tile of C from packed panels.
+ *
+ *            NR                     C[i][j] = alpha * sum_p A[p][i] * B[p][j] + beta * C[i][j]
+ *        +--------+
+ *      k |   B    |  row p at b + p*NR
+ *        +--------+
+ *    k   |        |                 a: k steps of MR elements, element (i,p) at a + p*MR + i
+ *  +---+ +--------+                 b: k steps of NR elements, element (p,j) at b + p*NR + j
+ *  | A | |   C    | MR              both zero-padded to full MR and NR, 64-byte aligned
+ *  +---+ +--------+                 c: element (i,j) at c + i*rs_c + j (column stride 1)
+ *
+ *   - k >= 1. The full MR x NR tile is computed; kernels without XG_UKR_MASKED are only called with
+ *     m = MR and n = NR (the loops merge edges through a temporary tile); kernels with it store only
+ *     the leading m x n part, 1 <= m <= MR, 1 <= n <= NR, and touch nothing of C beyond it.
+ *   - Nothing outside the panels is read (prefetches excepted).
+ *   - beta = 0: C is written and never read.
+ *   - Additions over p run in increasing order into one accumulator per element of C, so the bits of
+ *     an element do not depend on m, n, or its place in the tile. Then C = fma(alpha, sum, beta*C),
+ *     or alpha*sum when beta = 0.
+ *   - c has the alignment of its element type only.
+ *   - Callee-saved registers, MXCSR and the direction flag are left as they were.
+ *
+ * INPLACE kernels (kind XG_UKR_INPLACE): a whole small product, operands read where they are.
+ *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
+ *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
+ *   - otherwise the same rules.
+ */
+#ifndef XG_UKR_H
+#define XG_UKR_H
+
+#include <stdint.h>
+
+typedef void xg_panel_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                         const void *b, const void *beta, void *c, int64_t rs_c);
+
+typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                           int64_t rs_a, int64_t cs_a, const void *b, int64_t rs_b,
+                           const void *beta, void *c, int64_t rs_c);
+
+enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE };
+enum { XG_UKR_MASKED = 1 };
+
+/* Ordered: a later one includes the earlier ones. */
+enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };
+
+/* Each kernel file ends with one of these, named as the file: `const struct xg_ukr NAME = {...}`. */
+struct xg_ukr {
+  const char *name;
+  enum xg_isa isa;
+  enum xg_ukr_kind kind;
+  char type; /* 's' or 'd' */
+  int mr, nr;
+  int flags;
+  int priority; /* among kernels of one isa, kind and type the highest is the default */
+  xg_panel_fn *panel;     /* PANEL */
+  xg_inplace_fn *inplace; /* INPLACE */
+};
+
+/* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */
+extern const struct xg_ukr *const xg_ukr_table[];
+
+#endif
