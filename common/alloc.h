@@ -8,7 +8,8 @@
 void *xg_alloc(size_t bytes);
 void xg_free(void *pointer);
 
-/* Tests: the n-th allocation from now fails, and `repeat` says whether all after it do too; 0: none. */
+/* Tests: the n-th allocation from now fails, and `repeat` says whether all after it do too; 0:
+ * none. */
 void xg_alloc_fail_at(long n, int repeat);
 
 #endif

@@ -69,7 +69,11 @@ static inline int xg_is_scale_only(const struct xg_problem *p)
 void xg_scale_host(const struct xg_problem *p);
 
 /* Checks a public problem and translates it. On failure sets the thread's reason and returns the
- * status; `out` is then undefined. Spaces are resolved by asking the GPU backend where AUTO says so. */
+ * status; `out` is then undefined. Done in two steps: the form (sizes, types, strides, all that
+ * does not depend on where the data are), then the place (pointers present if need_pointers, memory
+ * spaces, for which the GPU backend is asked where AUTO says so). */
+xgemm_status xg_problem_form(struct xg_problem *out, const xgemm_problem *in);
+xgemm_status xg_problem_place(struct xg_problem *out, const xgemm_problem *in, int need_pointers);
 xgemm_status xg_problem_from_public(struct xg_problem *out, const xgemm_problem *in);
 
 /* The same product seen from the other side: C^T = B^T * A^T. */

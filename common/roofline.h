@@ -1,4 +1,5 @@
-/* Peaks, bandwidths, intensity and attainable time: used by the router, by info and by the bench. */
+/* Peaks, bandwidths, intensity and attainable time: used by the router, by info and by the bench.
+ */
 #ifndef XG_ROOFLINE_H
 #define XG_ROOFLINE_H
 

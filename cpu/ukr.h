@@ -27,6 +27,12 @@
  *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
  *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
  *   - otherwise the same rules.
+ *
+ * PACK routines (kind XG_UKR_PACK): fill one panel of `width` (an MR or an NR) from a source of any
+ * strides. They move bits and round nothing.
+ *   - element (i,p) of the source at src + i*is + p*ps, 0 <= i < rows <= width, 0 <= p < k; nothing
+ *     else is read. It goes to dst + p*width + i; rows..width-1 are filled with zeros.
+ *   - any width, rows, k >= 1 and any strides; which of them are fast is the routine's affair.
  */
 #ifndef XG_UKR_H
 #define XG_UKR_H
@@ -40,7 +46,10 @@ typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, c
                            int64_t rs_a, int64_t cs_a, const void *b, int64_t rs_b,
                            const void *beta, void *c, int64_t rs_c);
 
-enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE };
+typedef void xg_pack_fn(int64_t width, int64_t rows, int64_t k, const void *src, int64_t is,
+                        int64_t ps, void *dst);
+
+enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE, XG_UKR_PACK };
 enum { XG_UKR_MASKED = 1 };
 
 /* Ordered: a later one includes the earlier ones. */
@@ -57,6 +66,7 @@ struct xg_ukr {
   int priority; /* among kernels of one isa, kind and type the highest is the default */
   xg_panel_fn *panel;     /* PANEL */
   xg_inplace_fn *inplace; /* INPLACE */
+  xg_pack_fn *pack;       /* PACK */
 };
 
 /* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */

@@ -5,7 +5,8 @@
  *   - beta = 0: C is written and never read. Elements between C's elements are not touched.
  *   - Index arithmetic is 64-bit. Grid limits (65535 in y and z) are hidden by the launcher.
  *   - The order of additions for an element is a function of the kernel and k alone.
- *   - launch() only enqueues: no synchronisation, no allocation. It returns the CUDA error as an int.
+ *   - launch() only enqueues: no synchronisation, no allocation. It returns the CUDA error as an
+ * int.
  */
 #ifndef XG_GKR_H
 #define XG_GKR_H
@@ -21,7 +22,8 @@ struct xg_gkr_args {
   int64_t rs_a, cs_a, rs_b, cs_b, rs_c, cs_c;
 };
 
-/* Each kernel file ends with one of these, named as the file: `extern "C" const struct xg_gkr NAME`. */
+/* Each kernel file ends with one of these, named as the file: `extern "C" const struct xg_gkr
+ * NAME`. */
 struct xg_gkr {
   const char *name;
   const char *family; /* "ladder", "sm80", "sm90" */

@@ -46,7 +46,8 @@
 #define XGEMM_VERSION_MINOR 1
 #define XGEMM_VERSION_PATCH 0
 /* 10000 * major + 100 * minor + patch */
-#define XGEMM_VERSION (10000 * XGEMM_VERSION_MAJOR + 100 * XGEMM_VERSION_MINOR + XGEMM_VERSION_PATCH)
+#define XGEMM_VERSION                                                                              \
+  (10000 * XGEMM_VERSION_MAJOR + 100 * XGEMM_VERSION_MINOR + XGEMM_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define XGEMM_API __attribute__((visibility("default")))
@@ -111,7 +112,10 @@ typedef struct {
 
 #define XGEMM_MATRIX_INIT                                                                          \
   {                                                                                                \
-    0, XGEMM_F32, XGEMM_SPACE_AUTO, 0, 0, { 0, 0, 0, 0 }                                           \
+    0, XGEMM_F32, XGEMM_SPACE_AUTO, 0, 0,                                                          \
+    {                                                                                              \
+      0, 0, 0, 0                                                                                   \
+    }                                                                                              \
   }
 
 /* Rows contiguous: element (i,j) at data + i*ld + j. */
@@ -185,9 +189,9 @@ typedef struct xgemm_plan xgemm_plan;
  * AUTO; with AUTO a NULL pointer counts as host memory. */
 XGEMM_API xgemm_status xgemm_plan_create(xgemm_plan **plan, const xgemm_problem *problem,
                                          const xgemm_options *options);
-/* Same m, n, k, types, strides and spaces as at creation (else XGEMM_INVALID_ARGUMENT), any pointers,
- * any alpha and beta. Of the options only `stream` counts; the others are 0 or as at creation. A
- * plan may be run from many threads at once. */
+/* Same m, n, k, types, strides and spaces as at creation (else XGEMM_INVALID_ARGUMENT), any
+ * pointers, any alpha and beta. Of the options only `stream` counts; the others are 0 or as at
+ * creation. A plan may be run from many threads at once. */
 XGEMM_API xgemm_status xgemm_plan_run(const xgemm_plan *plan, const xgemm_problem *problem,
                                       const xgemm_options *options);
 /* Bytes of workspace that a run takes (from the library's own pool). */

@@ -29,6 +29,8 @@ typedef enum CBLAS_TRANSPOSE {
 #define CBLAS_ORDER CBLAS_LAYOUT
 #endif
 
+/* Below, `enum CBLAS_ORDER` and `enum CBLAS_TRANSPOSE`: the one spelling that netlib's, OpenBLAS's,
+ * MKL's and BLIS's headers all understand. */
 #ifndef XGEMM_API
 #if defined(__GNUC__)
 #define XGEMM_API __attribute__((visibility("default")))
@@ -38,39 +40,42 @@ typedef enum CBLAS_TRANSPOSE {
 #endif
 
 /* LP64: 32-bit integers. */
-XGEMM_API void cblas_sgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int m,
-                           int n, int k, float alpha, const float *a, int lda, const float *b,
-                           int ldb, float beta, float *c, int ldc);
-XGEMM_API void cblas_dgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int m,
-                           int n, int k, double alpha, const double *a, int lda, const double *b,
-                           int ldb, double beta, double *c, int ldc);
+XGEMM_API void cblas_sgemm(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                           enum CBLAS_TRANSPOSE transb, int m, int n, int k, float alpha,
+                           const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                           int ldc);
+XGEMM_API void cblas_dgemm(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                           enum CBLAS_TRANSPOSE transb, int m, int n, int k, double alpha,
+                           const double *a, int lda, const double *b, int ldb, double beta,
+                           double *c, int ldc);
 
 /* ILP64: 64-bit integers, in netlib's and MKL's spelling and in OpenBLAS's SUFFIX=64_ spelling. */
-XGEMM_API void cblas_sgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
-                              int64_t m, int64_t n, int64_t k, float alpha, const float *a,
-                              int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                              int64_t ldc);
-XGEMM_API void cblas_dgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
-                              int64_t m, int64_t n, int64_t k, double alpha, const double *a,
-                              int64_t lda, const double *b, int64_t ldb, double beta, double *c,
-                              int64_t ldc);
-XGEMM_API void cblas_sgemm64_(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
-                              int64_t m, int64_t n, int64_t k, float alpha, const float *a,
-                              int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                              int64_t ldc);
-XGEMM_API void cblas_dgemm64_(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
-                              int64_t m, int64_t n, int64_t k, double alpha, const double *a,
-                              int64_t lda, const double *b, int64_t ldb, double beta, double *c,
-                              int64_t ldc);
+XGEMM_API void cblas_sgemm_64(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                              enum CBLAS_TRANSPOSE transb, int64_t m, int64_t n, int64_t k,
+                              float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                              float beta, float *c, int64_t ldc);
+XGEMM_API void cblas_dgemm_64(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                              enum CBLAS_TRANSPOSE transb, int64_t m, int64_t n, int64_t k,
+                              double alpha, const double *a, int64_t lda, const double *b,
+                              int64_t ldb, double beta, double *c, int64_t ldc);
+XGEMM_API void cblas_sgemm64_(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                              enum CBLAS_TRANSPOSE transb, int64_t m, int64_t n, int64_t k,
+                              float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                              float beta, float *c, int64_t ldc);
+XGEMM_API void cblas_dgemm64_(enum CBLAS_ORDER layout, enum CBLAS_TRANSPOSE transa,
+                              enum CBLAS_TRANSPOSE transb, int64_t m, int64_t n, int64_t k,
+                              double alpha, const double *a, int64_t lda, const double *b,
+                              int64_t ldb, double beta, double *c, int64_t ldc);
 
 /* Fortran, LP64. Letters N, T, C in either case. The two hidden lengths that gfortran passes at the
  * end are neither declared nor read. */
-XGEMM_API void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
-                      const float *alpha, const float *a, const int *lda, const float *b,
-                      const int *ldb, const float *beta, float *c, const int *ldc);
-XGEMM_API void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
-                      const double *alpha, const double *a, const int *lda, const double *b,
-                      const int *ldb, const double *beta, double *c, const int *ldc);
+XGEMM_API void sgemm_(const char *transa, const char *transb, const int *m, const int *n,
+                      const int *k, const float *alpha, const float *a, const int *lda,
+                      const float *b, const int *ldb, const float *beta, float *c, const int *ldc);
+XGEMM_API void dgemm_(const char *transa, const char *transb, const int *m, const int *n,
+                      const int *k, const double *alpha, const double *a, const int *lda,
+                      const double *b, const int *ldb, const double *beta, double *c,
+                      const int *ldc);
 
 /* Fortran, ILP64. */
 XGEMM_API void sgemm_64_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,

@@ -1,0 +1,32 @@
+/* Other BLAS libraries, opened by name or path beside ours and called through their CBLAS. */
+#ifndef XGB_PEERS_H
+#define XGB_PEERS_H
+
+#include "case.h"
+
+enum { XGB_MAX_PEERS = 6 };
+
+struct xgb_peer {
+  char name[XGB_NAME];
+  char path[256];      /* what the loader found */
+  char version[160];   /* as the library tells it, "" if it does not */
+  char threads_by[48]; /* the function that sets the thread count, "" if there is none */
+  void *library;
+  void *sgemm, *dgemm; /* cblas_sgemm, cblas_dgemm with 32-bit integers */
+  void *set_threads;
+  int is_cublas;
+};
+
+/* "openblas", "blis", "mkl", ... , a path (with a slash), "cublas"; any other NAME is looked for as
+ * libNAME.so. A trailing '?' makes it optional: 1 is returned and nothing printed if it is not
+ * there. Returns 0, 1, or -1 after a message. */
+int xgb_peer_open(struct xgb_peer *peer, const char *name);
+
+/* NULL, or why this case cannot be given to it. */
+const char *xgb_peer_refuses(const struct xgb_peer *peer, const struct xgb_case *c);
+
+void xgb_peer_threads(const struct xgb_peer *peer, int threads);
+void xgb_peer_call(const struct xgb_peer *peer, const struct xgb_case *c, const void *a,
+                   const void *b, void *out);
+
+#endif

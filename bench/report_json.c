@@ -1,0 +1,205 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/env.h"
+#include "contest.h"
+#include "report.h"
+#include "timing.h"
+
+void xgb_json_string(FILE *file, const char *text)
+{
+  fputc('"', file);
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    if (*p == '"' || *p == '\\')
+      fprintf(file, "\\%c", *p);
+    else if (*p < 0x20 || *p >= 0x7f) /* other encodings are not ours to guess */
+      fprintf(file, "\\u%04x", *p);
+    else
+      fputc(*p, file);
+  }
+  fputc('"', file);
+}
+
+static void pair(FILE *file, const char *key, const char *value)
+{
+  xgb_json_string(file, key);
+  fputs(": ", file);
+  xgb_json_string(file, value);
+}
+
+/* JSON has no infinity and no NaN. */
+static void number(FILE *file, const char *key, double value)
+{
+  if (isfinite(value))
+    fprintf(file, ", \"%s\": %.6g", key, value);
+  else
+    fprintf(file, ", \"%s\": null", key);
+}
+
+/* Closes what is open, and steps back so that the next row overwrites that. */
+static void close_for_now(FILE *file, const char *tail)
+{
+  fflush(file);
+  long here = ftell(file);
+  fputs(tail, file);
+  fflush(file);
+  fseek(file, here, SEEK_SET);
+}
+
+static void environment(FILE *file)
+{
+  static const char *const others[] = {"OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OMP_WAIT_POLICY",
+                                       "OPENBLAS_NUM_THREADS", "BLIS_ARCH_TYPE"};
+  int count = 0;
+  fputs("  \"environment\": {", file);
+  for (const struct xg_env_entry *e = xg_env_table; e->name; e++) {
+    const char *value = xg_env_value(e->name);
+    if (!value) continue;
+    fputs(count++ ? ", " : "", file);
+    pair(file, e->name, value);
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const char *value = getenv(others[i]);
+    if (!value) continue;
+    fputs(count++ ? ", " : "", file);
+    pair(file, others[i], value);
+  }
+  fputs("},\n", file);
+}
+
+static void machine(FILE *file, const struct xgb_machine *m)
+{
+  fputs("  \"machine\": {", file);
+  pair(file, "cpu", m->cpu);
+  fprintf(file, ", \"cores\": %d, \"l1d\": %ld, \"l2\": %ld, \"l3\": %ld", m->cores, m->l1d, m->l2,
+          m->l3);
+  number(file, "memory", m->memory);
+  fputs(", ", file);
+  pair(file, "isa", m->isa);
+  fputs(", ", file);
+  pair(file, "system", m->system);
+  fputs(", ", file);
+  pair(file, "gpu", m->gpu);
+  fputs("},\n", file);
+}
+
+/* The command without the machine's paths: the last part of argv[0]. */
+static void command(FILE *file, const struct xgb_head *head)
+{
+  const char *slash = strrchr(head->argv[0], '/');
+  fputs("  \"command\": [", file);
+  xgb_json_string(file, slash ? slash + 1 : head->argv[0]);
+  for (int i = 1; i < head->argc; i++) {
+    fputs(", ", file);
+    xgb_json_string(file, head->argv[i]);
+  }
+  fputs("],\n", file);
+}
+
+void xgb_json_begin(FILE *file, const struct xgb_head *head)
+{
+  fputs("{\n  ", file);
+  pair(file, "libxgemm", head->version);
+  fputs(",\n  ", file);
+  pair(file, "date", head->date);
+  fputs(",\n  ", file);
+  pair(file, "compiler", xgb_compiler());
+  fputs(",\n  ", file);
+  pair(file, "clock", xgb_sample_cpu_time ? "cpu" : "wall");
+  fputs(",\n", file);
+  command(file, head);
+  machine(file, &head->machine);
+  environment(file);
+  fputs("  \"peers\": [", file);
+  for (int i = 0; i < head->peer_count; i++) {
+    fputs(i ? ", {" : "{", file);
+    pair(file, "name", head->peers[i].name);
+    fputs(", ", file);
+    pair(file, "version", head->peers[i].version);
+    fputs(", ", file);
+    pair(file, "path", head->peers[i].path);
+    fputs(", ", file);
+    pair(file, "threads_by", head->peers[i].threads_by);
+    fputs("}", file);
+  }
+  fputs("],\n  \"rows\": [", file);
+  close_for_now(file, "],\n  \"complete\": false\n}\n");
+}
+
+static void ratios(FILE *file, const struct xgb_row *row, const struct xgb_result *own)
+{
+  int count = 0;
+  fputs(", \"ratio\": {", file);
+  for (int i = 0; i < row->count; i++) {
+    double ratio = xgb_ratio(own, &row->results[i]);
+    if (ratio <= 0 || &row->results[i] == own) continue;
+    fputs(count++ ? ", " : "", file);
+    xgb_json_string(file, row->results[i].engine);
+    fprintf(file, ": %.4f", ratio);
+  }
+  fputs("}", file);
+}
+
+static void result(FILE *file, const struct xgb_row *row, const struct xgb_result *r)
+{
+  fputs("      {", file);
+  pair(file, "engine", r->engine);
+  fputs(", ", file);
+  pair(file, "status", xgb_status_name(r->status));
+  fputs(", ", file);
+  pair(file, "backend", r->backend);
+  fputs(", ", file);
+  pair(file, "kernel", r->kernel);
+  fprintf(file, ", \"threads\": %d", r->threads);
+  if (r->status != XGB_GOOD) {
+    fputs(", ", file);
+    pair(file, "reason", r->reason);
+    fputs("}", file);
+    return;
+  }
+  number(file, "median_s", r->median);
+  number(file, "best_s", r->best);
+  if (r->graph > 0) number(file, "graph_s", r->graph);
+  number(file, "gflops", r->median > 0 ? 1e-9 * xgb_flops(&row->c) / r->median : 0);
+  if (r->peak > 0) number(file, "peak_gflops", 1e-9 * r->peak);
+  number(file, "error_share_of_bound", r->worst);
+  fprintf(file, ", \"calls_per_sample\": %ld", r->calls);
+  if (strcmp(r->backend, "peer") != 0) ratios(file, row, r);
+  enum { MOST = 200 }; /* samples of very short calls number thousands */
+  int step = r->samples > MOST ? (r->samples + MOST - 1) / MOST : 1;
+  fprintf(file, ", \"samples\": %d, \"samples_s\": [", r->samples);
+  for (int i = 0; i < r->samples; i += step) fprintf(file, "%s%.6g", i ? ", " : "", r->seconds[i]);
+  fputs("]}", file);
+}
+
+void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
+{
+  const struct xgb_case *c = &row->c;
+  fprintf(file, "%s\n    {", index ? "," : "");
+  pair(file, "name", c->name);
+  fprintf(file,
+          ", \"type\": \"%s\", \"layout\": \"%s\", \"transa\": \"%c\", \"transb\": \"%c\", \"m\": "
+          "%lld, \"n\": %lld, \"k\": %lld, \"lda\": %lld, \"ldb\": %lld, \"ldc\": %lld, \"alpha\": "
+          "%.17g, \"beta\": %.17g, \"threads\": %d, \"auto_takes\": \"%s\", \"results\": [\n",
+          xgb_type_name(c->type), c->row_major ? "row" : "col", c->transa, c->transb,
+          (long long)c->m, (long long)c->n, (long long)c->k, (long long)c->lda, (long long)c->ldb,
+          (long long)c->ldc, c->alpha, c->beta, xgb_case_threads(c), row->auto_takes);
+  for (int i = 0; i < row->count; i++) {
+    if (i) fputs(",\n", file);
+    result(file, row, &row->results[i]);
+  }
+  fputs("]}", file);
+  close_for_now(file, "\n  ],\n  \"complete\": false\n}\n");
+}
+
+void xgb_json_end(FILE *file, char (*crossovers)[256], int count)
+{
+  fputs("\n  ],\n  \"crossover\": [", file);
+  for (int i = 0; i < count; i++) {
+    fputs(i ? ", " : "", file);
+    xgb_json_string(file, crossovers[i]);
+  }
+  fputs("],\n  \"complete\": true\n}\n", file);
+  fflush(file);
+}

@@ -1,0 +1,237 @@
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "device.h"
+#include "timing.h"
+#include "verify.h"
+
+/* A sample shorter than this is stretched by repeating the call. */
+static const double sample_seconds = 50e-6;
+static const double short_call = 50e-6, long_call = 20e-3;
+enum { MOST_SAMPLES = 10000, GRAPH_CALLS = 20, GRAPH_REPEATS = 11 };
+
+struct run {
+  struct xgb_row *row;
+  struct xgb_contestant *contestants;
+  struct xgb_operands *o;
+  const struct xgb_effort *effort;
+  struct xgb_oracle *oracle;
+  int threaded; /* contestants leave spinning threads behind */
+  double spent[XGB_MAX_CONTESTANTS];
+  double once[XGB_MAX_CONTESTANTS]; /* seconds of a call, roughly */
+};
+
+static void fail(struct xgb_result *r, enum xgb_status status, const char *what)
+{
+  r->status = status;
+  snprintf(r->reason, sizeof r->reason, "%s", what);
+}
+
+/* One call from a fresh C, checked. */
+static void verify(struct run *run, int i)
+{
+  struct xgb_contestant *x = &run->contestants[i];
+  struct xgb_result *r = &run->row->results[i];
+  struct xgb_operands *o = run->o;
+  int device = xgb_on_device(x);
+  if (device && xgb_operands_reset_device(o, x->c)) {
+    fail(r, XGB_UNSUPPORTED, xgb_device_error());
+    return;
+  }
+  if (!device) xgb_operands_reset(o, x->c);
+  xgb_contestant_enter(x);
+  /* The time of a single call on the device also waits for it. */
+  int bad = device ? xgb_device_time(xgb_contestant_call, x, 1) < 0 : xgb_contestant_call(x, 0);
+  if (!bad && device) bad = xgb_device_download(o->c, o->c_device, o->c_bytes);
+  if (bad) {
+    const char *why = xgemm_last_reason();
+    fail(r, XGB_UNSUPPORTED, why[0] ? why : device ? xgb_device_error() : "the call failed");
+    return;
+  }
+  double worst;
+  if (xgb_oracle_check(run->oracle, o->c, &worst, r->reason, sizeof r->reason))
+    r->status = XGB_WRONG;
+  else
+    r->status = XGB_GOOD;
+  if (worst > r->worst) r->worst = worst;
+}
+
+/* Seconds of `calls` calls; -1 on failure. */
+static double measure(struct xgb_contestant *x, long calls)
+{
+  if (xgb_on_device(x)) return xgb_device_time(xgb_contestant_call, x, calls);
+  double start = xgb_sample_now();
+  for (long i = 0; i < calls; i++)
+    if (xgb_contestant_call(x, i)) return -1;
+  return xgb_sample_now() - start;
+}
+
+/* How many calls make a sample long enough for the clock. */
+static void calibrate(struct run *run, int i)
+{
+  struct xgb_contestant *x = &run->contestants[i];
+  struct xgb_result *r = &run->row->results[i];
+  double seconds;
+  for (r->calls = 1; (seconds = measure(x, r->calls)) < sample_seconds; r->calls *= 2) {
+    if (seconds < 0) {
+      fail(r, XGB_UNSUPPORTED, "the call failed when it was repeated");
+      return;
+    }
+    if (r->calls > 1000000) break;
+  }
+  run->once[i] = seconds / (double)r->calls;
+  if (xgb_on_device(x) && r->calls < GRAPH_CALLS && run->once[i] < short_call)
+    r->calls = GRAPH_CALLS;
+}
+
+/* |beta| > 1 would grow C beyond all bounds if it were used again and again. */
+static void restore(struct run *run, const struct xgb_contestant *x)
+{
+  double beta = x->c->beta;
+  if (beta > 1 || beta < -1) {
+    if (xgb_on_device(x))
+      xgb_operands_reset_device(run->o, x->c);
+    else
+      xgb_operands_reset(run->o, x->c);
+  }
+}
+
+static void take_sample(struct run *run, int i)
+{
+  struct xgb_contestant *x = &run->contestants[i];
+  struct xgb_result *r = &run->row->results[i];
+  restore(run, x);
+  if (run->threaded) xgb_settle();
+  xgb_contestant_enter(x);
+  /* The contestant before has filled the caches with its own code and buffers: a call to warm them
+   * again, unless it would vanish in the time of the sample. */
+  double start = xgb_now();
+  double seconds = run->once[i] < long_call ? measure(x, 1) : 0;
+  if (seconds >= 0) seconds = measure(x, r->calls);
+  if (seconds < 0) fail(r, XGB_UNSUPPORTED, "the call failed when it was repeated");
+  run->spent[i] += xgb_now() - start;
+  if (r->status == XGB_GOOD) r->seconds[r->samples++] = seconds / (double)r->calls;
+}
+
+/* Does anyone need more samples? The slowest decides when to stop early. */
+static int more(const struct run *run, int rounds)
+{
+  int wanted = 0;
+  for (int i = 0; i < run->row->count; i++) {
+    if (run->row->results[i].status != XGB_GOOD) continue;
+    if (rounds > 0 && run->spent[i] * (rounds + 1) / rounds > run->effort->max_time) return 0;
+    if (rounds < run->effort->reps || run->spent[i] < run->effort->min_time) wanted = 1;
+  }
+  return wanted && rounds < MOST_SAMPLES;
+}
+
+static int time_all(struct run *run)
+{
+  int count = run->row->count, good = 0;
+  for (int i = 0; i < count; i++) {
+    struct xgb_result *r = &run->row->results[i];
+    if (r->status != XGB_GOOD) continue;
+    r->seconds = calloc(MOST_SAMPLES, sizeof *r->seconds);
+    if (!r->seconds) return xgb_error("out of memory");
+    if (run->threaded) xgb_settle();
+    xgb_contestant_enter(&run->contestants[i]);
+    calibrate(run, i);
+    good++;
+  }
+  if (good == 0) return 0;
+  for (int round = 0; more(run, round); round++)
+    for (int i = 0; i < count; i++) {
+      int turn = (i + round) % count;
+      if (xgb_interrupted) return -1;
+      if (run->row->results[turn].status == XGB_GOOD) take_sample(run, turn);
+    }
+  return 0;
+}
+
+static void time_graph(struct run *run, int i)
+{
+  struct xgb_contestant *x = &run->contestants[i];
+  struct xgb_result *r = &run->row->results[i];
+  if (r->status != XGB_GOOD || !xgb_on_device(x) || r->median >= short_call) return;
+  double seconds = xgb_device_graph_time(xgb_contestant_call, x, GRAPH_CALLS, GRAPH_REPEATS);
+  r->graph = seconds > 0 ? seconds : 0;
+}
+
+static void summarise(struct xgb_result *r)
+{
+  if (r->status != XGB_GOOD || r->samples == 0) return;
+  double *sorted = malloc((size_t)r->samples * sizeof *sorted);
+  if (!sorted) return;
+  memcpy(sorted, r->seconds, (size_t)r->samples * sizeof *sorted);
+  r->median = xgb_median(sorted, r->samples);
+  r->best = sorted[0];
+  free(sorted);
+}
+
+/* Operands on the card for those that want them, rotated through three times its L2 when the
+ * problem is small enough for that to matter. */
+static int device_operands(struct run *run)
+{
+  int wanted = 0;
+  for (int i = 0; i < run->row->count; i++) wanted |= xgb_on_device(&run->contestants[i]);
+  if (!wanted || xgb_device_reason()) return 0;
+  return xgb_operands_to_device(run->o, 3 * xgb_device_l2());
+}
+
+static int run_prepared(struct run *run)
+{
+  struct xgb_row *row = run->row;
+  int device_bad = device_operands(run);
+  for (int i = 0; i < row->count && !xgb_interrupted; i++) {
+    struct xgb_result *r = &row->results[i];
+    if (device_bad && xgb_on_device(&run->contestants[i])) {
+      snprintf(r->engine, sizeof r->engine, "%s", run->contestants[i].name);
+      fail(r, XGB_UNSUPPORTED, xgb_device_error());
+      continue;
+    }
+    if (xgb_contestant_prepare(&run->contestants[i], &row->c, run->o, run->effort->max_time, r))
+      continue;
+    if (!run->oracle) {
+      xgemm_problem p =
+          xgb_problem(&row->c, run->o->a, run->o->b, run->o->c_start, XGEMM_SPACE_HOST);
+      run->oracle = xgb_oracle_new(&p);
+      if (!run->oracle) return xgb_error("out of memory");
+    }
+    verify(run, i);
+  }
+  if (xgb_interrupted || time_all(run)) return -1;
+  for (int i = 0; i < row->count; i++) {
+    summarise(&row->results[i]);
+    time_graph(run, i);
+    /* A race may show only now and then: the last word has a second check. */
+    if (row->results[i].status == XGB_GOOD) verify(run, i);
+  }
+  return 0;
+}
+
+int xgb_run_case(struct xgb_row *row, struct xgb_contestant *contestants, int count,
+                 struct xgb_operands *o, const struct xgb_effort *effort)
+{
+  struct run run = {.row = row, .contestants = contestants, .o = o, .effort = effort};
+  row->count = count;
+  run.threaded = count > 1 && xgb_case_threads(&row->c) > 1;
+  if (row->c.batch == 1 && xgb_operands_prepare(o, &row->c))
+    return xgb_error("no memory for the operands of %s", row->c.name);
+  int bad = run_prepared(&run);
+  for (int i = 0; i < count; i++) xgb_contestant_done(&contestants[i]);
+  xgb_operands_free_device(o);
+  xgb_oracle_free(run.oracle);
+  return bad;
+}
+
+void xgb_row_free(struct xgb_row *row)
+{
+  for (int i = 0; i < row->count; i++) {
+    free(row->results[i].seconds);
+    row->results[i].seconds = NULL;
+  }
+}

@@ -1,0 +1,191 @@
+/* The CPU engine as the router sees it: which kernel, which blocks, how many threads, how long. */
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/backend.h"
+#include "../common/roofline.h"
+#include "../common/status.h"
+#include "blocking.h"
+#include "cpuid.h"
+#include "loops.h"
+#include "loops_small.h"
+#include "team.h"
+#include "topo.h"
+#include "ukr_find.h"
+#include "workspace.h"
+
+/* Estimates for the prediction; nothing else depends on them. */
+static const double core_bandwidth = 20e9, socket_bandwidth = 200e9; /* main memory, bytes/s */
+static const double cached_bandwidth = 60e9;                         /* one core from L3 */
+static const double kernel_efficiency = 0.93;
+static const double small_ghz = 3.0, small_l3 = 8e6; /* before hwloc has been asked */
+static const double call_seconds = 100e-9;           /* a call's own cost */
+static const double team_seconds = 2e-6;             /* starting and joining threads */
+
+/* Flops that repay a further thread. */
+static const double flops_per_thread = 3e5;
+
+static const char *available(int start)
+{
+  (void)start;
+  return NULL;
+}
+
+static const char *ok(const struct xg_problem *p, const struct xg_request *r, char *why,
+                      size_t size)
+{
+  (void)r, (void)why, (void)size;
+  if (p->space == XGEMM_SPACE_DEVICE) return "the operands are in device memory";
+  return NULL;
+}
+
+static int useful_threads(const struct xg_problem *p)
+{
+  const double by_work = xg_flops(p) / flops_per_thread;
+  return by_work < 2 ? 1 : by_work > 4096 ? 4096 : (int)by_work;
+}
+
+/* The forced kernel, or the best one for this oriented problem. */
+static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *forced,
+                                const struct xg_ukr **out)
+{
+  const struct xg_ukr *inplace = xg_ukr_best(oriented->type, XG_UKR_INPLACE);
+  *out = xg_is_small(oriented, inplace) ? inplace : xg_ukr_best(oriented->type, XG_UKR_PANEL);
+  if (!forced) return XGEMM_OK;
+  const struct xg_ukr *u = xg_ukr_by_name(forced);
+  if (!u) return xg_fail(XGEMM_UNKNOWN_NAME, "the CPU backend has no kernel named %s", forced);
+  if (xg_ukr_refusal(u))
+    return xg_fail(XGEMM_UNSUPPORTED, "kernel %s cannot run: %s", forced, xg_ukr_refusal(u));
+  if (xg_ukr_type(u) != oriented->type)
+    return xg_fail(XGEMM_UNSUPPORTED, "kernel %s is for type f%d", forced,
+                   u->type == 'd' ? 64 : 32);
+  if (u->kind == XG_UKR_INPLACE && oriented->c.cs != 1)
+    return xg_fail(XGEMM_UNSUPPORTED, "kernel %s needs a C with a unit stride", forced);
+  *out = u;
+  return XGEMM_OK;
+}
+
+/* KC so small that the stack can replace the workspace. A function of the kernel alone. */
+static int64_t kc_of_stack(const struct xg_ukr *u)
+{
+  return XG_STACK_PANEL_BYTES / (int64_t)xg_sizeof(xg_ukr_type(u)) / (u->mr + u->nr) - 16;
+}
+
+static void blocks_of(const struct xg_problem *oriented, const struct xg_ukr *u, int threads,
+                      struct xg_blocks *b)
+{
+  if (u->kind == XG_UKR_INPLACE) {
+    *b = (struct xg_blocks){oriented->m, oriented->n, xg_small_kc(u, oriented->k)};
+    return;
+  }
+  xg_blocking(xg_topo(), u, oriented->m, oriented->n, oriented->k, threads, b);
+  if (b->kc > kc_of_stack(u)) b->kc = kc_of_stack(u);
+}
+
+static void predict(const struct xg_problem *p, const struct xg_ukr *u, struct xg_choice *c)
+{
+  const int small = u->kind == XG_UKR_INPLACE;
+  const double ghz = small ? small_ghz : xg_topo()->ghz, bytes = xg_ideal_bytes(p);
+  const double l3 = small ? small_l3 : (double)xg_topo()->l3;
+  const double stream = core_bandwidth * c->threads;
+  const struct xg_ceiling ceiling = {.peak = kernel_efficiency * c->threads *
+                                             xg_isa_flops_per_cycle(u->isa, u->type) * ghz * 1e9,
+                                     .bandwidth = bytes < l3 ? cached_bandwidth * c->threads
+                                                  : stream < socket_bandwidth ? stream
+                                                                              : socket_bandwidth};
+  c->compute = xg_is_scale_only(p) ? 0 : xg_compute_seconds(ceiling, p);
+  c->memory = xg_memory_seconds(ceiling, p);
+  c->launch = call_seconds + (c->threads > 1 ? team_seconds : 0);
+  c->seconds = c->launch + (c->compute > c->memory ? c->compute : c->memory);
+}
+
+static xgemm_status choose(const struct xg_problem *p, const struct xg_request *r,
+                           struct xg_choice *out)
+{
+  struct xg_problem o;
+  struct xg_blocks b = {0, 0, 0};
+  const struct xg_ukr *u;
+  const int transposed = xg_orient(p, &o);
+  const xgemm_status status = pick_kernel(&o, r->kernel, &u);
+  if (status != XGEMM_OK) return status;
+  int threads = useful_threads(p);
+  if (xg_is_scale_only(p) || xg_is_nothing(p)) threads = 1;
+  if (threads > 1) {
+    const int most = r->threads > 0 ? r->threads : xg_team_default();
+    if (threads > most) threads = most;
+  }
+  if (!xg_is_scale_only(p) && !xg_is_nothing(p)) blocks_of(&o, u, threads, &b);
+  *out = (struct xg_choice){.backend = &xg_backend_cpu,
+                            .kernel = u->name,
+                            .unit = u,
+                            .threads = threads,
+                            .transposed = transposed,
+                            .mc = b.mc,
+                            .nc = b.nc,
+                            .kc = b.kc,
+                            .split_k = 1,
+                            .device = -1};
+  if (u->kind == XG_UKR_PANEL) out->workspace = xg_loops_workspace(u, &b, threads);
+  predict(p, u, out);
+  return XGEMM_OK;
+}
+
+static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
+                        const struct xg_request *r)
+{
+  if (xg_is_scale_only(p)) {
+    xg_scale_host(p);
+    return XGEMM_OK;
+  }
+  struct xg_problem o;
+  const struct xg_ukr *u = c->unit;
+  const struct xg_blocks blocks = {c->mc, c->nc, c->kc};
+  xg_orient(p, &o);
+  const int threads = c->threads > 1 ? xg_team_acquire(r->threads, c->threads) : 1;
+  if (u->kind == XG_UKR_INPLACE)
+    xg_small_run_threads(&o, u, threads);
+  else
+    xg_loops_run(&o, u, &blocks, threads);
+  if (c->threads > 1) xg_team_release(threads);
+  return XGEMM_OK;
+}
+
+static xgemm_status release_memory(void)
+{
+  xg_workspace_release_all();
+  return XGEMM_OK;
+}
+
+static void describe_machine(void *file)
+{
+  const struct xg_topo *t = xg_topo();
+  char brand[64];
+  xg_cpu_brand(brand, sizeof brand);
+  fprintf(file, "%s, %d cores, instruction set %s", brand, t->cores, xg_isa_name(xg_cpu_isa()));
+  if (xg_cpu_isa() < xg_cpu_isa_hardware())
+    fprintf(file, " (capped; the CPU has %s)", xg_isa_name(xg_cpu_isa_hardware()));
+  fprintf(file, "\nL1d %lld KiB %d-way, L2 %lld KiB %d-way, L3 %lld KiB %d-way, %d cores an L3\n",
+          (long long)t->l1d >> 10, t->l1d_ways, (long long)t->l2 >> 10, t->l2_ways,
+          (long long)t->l3 >> 10, t->l3_ways, t->l3_sharing);
+  for (int type = 0; type < 2; type++) {
+    const struct xg_ukr *u = xg_ukr_best(type ? XGEMM_F64 : XGEMM_F32, XG_UKR_PANEL);
+    struct xg_blocks b;
+    xg_blocking(t, u, 4096, 4096, 4096, 1, &b);
+    fprintf(file, "%s: blocks MC %lld, NC %lld, KC %lld at 4096 x 4096 x 4096\n", u->name,
+            (long long)b.mc, (long long)b.nc, (long long)b.kc);
+  }
+}
+
+const struct xg_backend xg_backend_cpu = {
+    .name = "cpu",
+    .id = XGEMM_BACKEND_CPU,
+    .available = available,
+    .ok = ok,
+    .choose = choose,
+    .run = run,
+    .tiny = xg_cpu_tiny,
+    .kernel_count = xg_ukr_count,
+    .kernel_info = xg_ukr_info,
+    .release_memory = release_memory,
+    .describe_machine = describe_machine,
+};

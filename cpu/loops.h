@@ -1,0 +1,29 @@
+/* The blocked product: five loops around a panel kernel. */
+#ifndef XG_LOOPS_H
+#define XG_LOOPS_H
+
+#include "../common/problem.h"
+#include "blocking.h"
+#include "ukr.h"
+
+/* The largest register tile of a panel kernel, in bytes: edges are merged through a buffer of it.
+ */
+enum { XG_TILE_BYTES = 16384 };
+/* KC * (MR + NR) elements must fit this: what a product without any memory packs into. */
+enum { XG_STACK_PANEL_BYTES = 192 * 1024 };
+
+/* The same product with C's columns contiguous where its strides allow: vectors run along the
+ * dimension in which C has unit stride, so column-major C is computed as C^T = B^T A^T. Returns 1
+ * if it transposed. Of a single row or column the strides that no element needs are set to 1. */
+int xg_orient(const struct xg_problem *p, struct xg_problem *oriented);
+
+/* Bytes of workspace: a packed panel of B shared by all threads and a packed block of A for each,
+ *     e (ceil(NC/NR) NR KC + threads * ceil(MC/MR) MR KC), each part rounded up to 64 bytes. */
+size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads);
+
+/* Computes an oriented product that is neither nothing nor scale-only, on at most `threads` threads
+ * (already acquired). Never fails: without memory it uses smaller MC and NC, at last the stack. */
+void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
+                  const struct xg_blocks *blocks, int threads);
+
+#endif

@@ -1,0 +1,26 @@
+/* Small products: no packing of whole operands, no allocation, no plan. */
+#ifndef XG_LOOPS_SMALL_H
+#define XG_LOOPS_SMALL_H
+
+#include "../common/problem.h"
+#include "ukr.h"
+
+/* Whether an oriented product (xg_orient) is served by an in-place kernel: by type, sizes and
+ * strides alone, so that the bits are the same whichever way a call comes in. */
+int xg_is_small(const struct xg_problem *oriented, const struct xg_ukr *inplace);
+
+/* The steps that k is cut into. */
+int64_t xg_small_kc(const struct xg_ukr *inplace, int64_t k);
+
+/* Computes an oriented product with unit column stride in C, neither nothing nor scale-only. Any
+ * sizes and strides of A and B. */
+void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplace);
+
+/* The same on `threads` threads, already acquired. */
+void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
+                          int threads);
+
+/* The tiny path of the CPU backend: 1 when done, 0 when the product is too large for it. */
+int xg_cpu_tiny(const struct xg_problem *p);
+
+#endif

@@ -1,0 +1,83 @@
+#include "ukr_find.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cpuid.h"
+#include "loops.h"
+
+enum { TYPES = 2, KINDS = 3 };
+
+/* Filled from a local copy by whoever comes first; a second writer stores the same pointers. */
+static _Atomic(const struct xg_ukr *) chosen[TYPES][KINDS];
+
+static int better(const struct xg_ukr *u, const struct xg_ukr *than)
+{
+  if (!than) return 1;
+  if (u->isa != than->isa) return u->isa > than->isa;
+  return u->priority > than->priority;
+}
+
+/* Whether the loops' edge buffer holds its tile. */
+static int fits(const struct xg_ukr *u)
+{
+  return u->mr * u->nr * (int)xg_sizeof(xg_ukr_type(u)) <= XG_TILE_BYTES;
+}
+
+static void choose_all(void)
+{
+  const struct xg_ukr *best[TYPES][KINDS] = {{NULL}};
+  const enum xg_isa isa = xg_cpu_isa();
+  for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) {
+    const struct xg_ukr **place = &best[(*u)->type == 'd'][(*u)->kind];
+    if ((*u)->isa <= isa && fits(*u) && better(*u, *place)) *place = *u;
+  }
+  for (int t = 0; t < TYPES; t++)
+    for (int k = 0; k < KINDS; k++)
+      atomic_store_explicit(&chosen[t][k], best[t][k], memory_order_release);
+}
+
+const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind)
+{
+  _Atomic(const struct xg_ukr *) *place = &chosen[type == XGEMM_F64][kind];
+  const struct xg_ukr *u = atomic_load_explicit(place, memory_order_acquire);
+  if (u) return u;
+  choose_all();
+  return atomic_load_explicit(place, memory_order_acquire);
+}
+
+const struct xg_ukr *xg_ukr_by_name(const char *name)
+{
+  for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++)
+    if ((*u)->kind != XG_UKR_PACK && strcmp((*u)->name, name) == 0) return *u;
+  return NULL;
+}
+
+const char *xg_ukr_refusal(const struct xg_ukr *u)
+{
+  static const char *const lacks[XG_ISA_COUNT] = {
+      "", "this CPU or operating system lacks AVX2 with FMA",
+      "this CPU or operating system lacks AVX-512 F, VL, BW and DQ"};
+  if (!fits(u)) return "its register tile is larger than the loops allow";
+  if (u->isa <= xg_cpu_isa()) return NULL;
+  return u->isa <= xg_cpu_isa_hardware() ? "XGEMM_CPU excludes its instruction set" : lacks[u->isa];
+}
+
+int xg_ukr_count(void)
+{
+  int count = 0;
+  for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) count += (*u)->kind != XG_UKR_PACK;
+  return count;
+}
+
+struct xg_kernel_info xg_ukr_info(int index)
+{
+  const struct xg_ukr *const *u = xg_ukr_table;
+  while ((*u)->kind == XG_UKR_PACK || index-- > 0) u++;
+  return (struct xg_kernel_info){.name = (*u)->name,
+                                 .family = xg_isa_name((*u)->isa),
+                                 .type = xg_ukr_type(*u),
+                                 .mr = (*u)->mr,
+                                 .nr = (*u)->nr,
+                                 .reason = xg_ukr_refusal(*u)};
+}

@@ -1,0 +1,28 @@
+/* Which micro-kernel serves: the best of the table for this machine, or one by name. */
+#ifndef XG_UKR_FIND_H
+#define XG_UKR_FIND_H
+
+#include <stddef.h>
+
+#include "../common/backend.h"
+#include "ukr.h"
+
+/* The highest instruction set first, then the highest priority. Never NULL. Found once. */
+const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind);
+
+/* A panel or in-place kernel by its name, usable on this machine or not; NULL: there is none. */
+const struct xg_ukr *xg_ukr_by_name(const char *name);
+
+/* NULL if the kernel can run here, else why not. */
+const char *xg_ukr_refusal(const struct xg_ukr *u);
+
+static inline xgemm_type xg_ukr_type(const struct xg_ukr *u)
+{
+  return u->type == 'd' ? XGEMM_F64 : XGEMM_F32;
+}
+
+/* The panel and in-place kernels of the table, for backends' kernel_count and kernel_info. */
+int xg_ukr_count(void);
+struct xg_kernel_info xg_ukr_info(int index);
+
+#endif

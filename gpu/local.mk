@@ -1,0 +1,60 @@
+# The GPU engine. Adding a kernel: one file, and one line in gpu_kernels.
+
+gpu_kernels = \
+  gpu/ladder/sgemm_ladder_1_naive.cu \
+  gpu/ladder/sgemm_ladder_2_tiled.cu \
+  gpu/ladder/dgemm_ladder_1_naive.cu \
+  gpu/ladder/dgemm_ladder_2_tiled.cu \
+  gpu/kernel/sm80/sgemm_sm80_32x32x16.cu \
+  gpu/kernel/sm80/sgemm_sm80_128x64x16.cu \
+  gpu/kernel/sm80/sgemm_sm80_128x128x16.cu \
+  gpu/kernel/sm80/dgemm_sm80_32x32x16.cu \
+  gpu/kernel/sm80/dgemm_sm80_128x64x8.cu
+
+noinst_LTLIBRARIES += libxg_gpu.la
+libxg_core_la_LIBADD += libxg_gpu.la
+
+gpu_sources = \
+  gpu/box.c gpu/box.h \
+  gpu/classify.c \
+  gpu/device.c gpu/device.h \
+  gpu/gkr.h \
+  gpu/gkr_table.c \
+  gpu/gpu_backend.c \
+  gpu/launch.cuh \
+  gpu/pick.c gpu/pick.h \
+  gpu/scale.cu gpu/scale.h \
+  gpu/simt.cuh \
+  gpu/staging.c gpu/staging.h
+
+libxg_gpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+if HAVE_CUDA
+libxg_gpu_la_SOURCES = $(gpu_sources) $(gpu_kernels)
+libxg_gpu_la_LIBADD = $(CUDA_LIBS)
+BUILT_SOURCES += gpu/gkr_list.h
+else
+libxg_gpu_la_SOURCES = gpu/no_gpu.c
+endif
+EXTRA_DIST += gpu/nvcc-wrapper
+
+CLEANFILES += gpu/gkr_list.h
+gpu/gkr_list.h: Makefile
+	$(call make_kernel_list,$(gpu_kernels))
+$(libxg_gpu_la_OBJECTS): | gpu/gkr_list.h
+
+# One position-independent object serves the shared and the static library: nvcc is slow.
+SUFFIXES = .cu .lo
+.cu.lo:
+	$(AM_V_NVCC)$(MKDIR_P) $(@D) && \
+	$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(NVCC_WRAPPER) $(NVCC) \
+	  $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS) -MD -MP -MT $@ -MF $(@:.lo=.d) \
+	  $(NVCC_LIBTOOL) -c $< -o $@
+NVCC_WRAPPER = $(SHELL) $(top_srcdir)/gpu/nvcc-wrapper
+AM_V_NVCC = $(am__v_NVCC_$(V))
+am__v_NVCC_ = $(am__v_NVCC_$(AM_DEFAULT_VERBOSITY))
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+
+cu_dependencies = $(patsubst %.cu,%.d,$(filter %.cu,$(gpu_sources) $(gpu_kernels)))
+CLEANFILES += $(cu_dependencies)
+-include $(cu_dependencies)

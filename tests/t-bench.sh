@@ -1,0 +1,170 @@
+#!/bin/sh
+# The `xgemm` command: what it refuses, the files it writes, Ctrl-C, and that it does not believe a
+# wrong result.
+xgemm=${top_builddir:-.}/xgemm
+source=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
+[ -x "$xgemm" ] || { echo "FAIL: there is no $xgemm"; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); }
+
+# refused CODE TEXT ARGS...: exits with CODE, and TEXT is in what it says.
+refused() {
+  code=$1 text=$2; shift 2
+  "$xgemm" "$@" >"$work/out" 2>&1; got=$?
+  [ $got = "$code" ] || { fail "xgemm $*: exit $got, not $code"; cat "$work/out"; }
+  grep -q -e "$text" "$work/out" || { fail "xgemm $*: does not say \"$text\""; cat "$work/out"; }
+}
+valid() {
+  command -v python3 >/dev/null || { echo "no python3: $1 is not parsed"; return; }
+  python3 -m json.tool "$1" >/dev/null || fail "$1 is no JSON"
+}
+quick='--reps 2 --min-time 0 --backend cpu'
+
+# ---- command lines
+refused 2 'accepted: info bench' nonsense
+refused 2 'accepted: --env' info --nonsense
+refused 2 'accepted: --shapes' bench --nonsense m=n=k=4
+refused 2 'of f32 f64' bench --type f16 m=n=k=4
+refused 2 'of auto cpu gpu ref' bench --backend tpu m=n=k=4
+refused 2 'of NN NT TN TT' bench --trans NC m=n=k=4
+refused 2 'from 1 on' bench --threads 0 m=n=k=4
+refused 2 'no such kernel' bench --kernel nonsense m=n=k=4
+refused 2 'known names: cublas openblas' bench --peer nonsense m=n=k=4
+refused 2 'needs a value' bench m=n=k=4 --reps
+refused 2 'no shapes' bench
+refused 2 'each be given once' bench m=n=4,m=3,k=2
+refused 2 'needs m=, n= and k=' bench m=n=4
+refused 2 'first\[:last\[:step\]\]' bench m=n=k=8:4
+refused 2 'first\[:last\[:step\]\]' bench m=n=k=4:8:0
+refused 2 'first\[:last\[:step\]\]' bench m=n=k=-1
+refused 2 'no shape file' bench --shapes "$work/none"
+refused 0 '^xgemm [0-9]*\.[0-9]*\.[0-9]*$' --version
+refused 0 'usage: xgemm' --help
+refused 0 'usage: xgemm bench' bench --help
+refused 0 'XGEMM_BACKEND=' info --env
+refused 0 'kernels' info
+refused 0 'please paste' info --report
+XGEMM_BACKEND=quantum refused 2 'XGEMM_BACKEND' info
+XGEMM_NUM_THREADS=-3 refused 2 'XGEMM_NUM_THREADS' bench m=n=k=4
+
+# ---- shapes
+rows() { grep -c '^"' "$work/rows.csv"; }
+counted() { # counted ROWS ARGS...
+  want=$1; shift
+  # shellcheck disable=SC2086
+  "$xgemm" bench $quick --csv "$work/rows.csv" "$@" >"$work/out" 2>&1 || { fail "bench $*"; cat "$work/out"; }
+  [ "$(rows)" = "$want" ] || fail "bench $*: $(rows) rows, not $want"
+}
+counted 3 m=n=k=4:12:4
+counted 4 'm=n=k=2:16:*2'
+counted 8 m=1,5,n=k=7,9,3:4
+counted 2 m=3,n=4,k=5 m=6,n=7,k=8
+counted 12 m=n=k=5 --type f32,f64 --layout col,row --trans NN,NT,TT
+grep -q '"5x5x5",f64,row,T,T,5,5,5,' "$work/rows.csv" || fail 'CSV row of the last combination'
+counted 1 m=n=k=8,9 --max-dim 8
+printf '# c\n3 4 5 N T 1 one alpha=-1 beta=1 # x\n\n 6 7 8 T N 1 two\n9 9 9 N N 5 batch\n' >"$work/shapes"
+counted 3 --shapes "$work/shapes"
+grep -q '^"one",f32,col,N,T,3,4,5,-1,1,.*,good,' "$work/rows.csv" || fail 'scalars of a shape file'
+grep -q '^"batch".*unsupported.*batches are not supported' "$work/rows.csv" || fail 'a batch must be unsupported'
+printf 'options: --type f64 --layout row\n3 4 5 N N 1 one\n' >"$work/shapes"
+counted 1 --shapes "$work/shapes"
+grep -q '^"one",f64,row,' "$work/rows.csv" || fail "a shape file's options"
+counted 1 --shapes "$work/shapes" --type f32
+grep -q '^"one",f32,row,' "$work/rows.csv" || fail "the command line must win over a shape file's options"
+printf '3 4 N N 1 short\n' >"$work/shapes"
+refused 2 'shapes:1: expected' bench --shapes "$work/shapes"
+for file in "$source"/bench/shapes/*.txt "$source"/bench/quickstart.txt; do
+  # Parsed, then all left out.
+  "$xgemm" bench --backend cpu --shapes "$file" --max-dim 1 --min-time 0 --reps 1 >"$work/out" 2>&1 ||
+    { fail "$file"; cat "$work/out"; }
+done
+
+# ---- engines: forced, named, refused
+counted 2 m=n=k=5 --backend cpu,ref
+grep -q '"cpu",cpu,[a-z0-9_]*,good' "$work/rows.csv" || fail 'the row must name the engine and kernel'
+grep -q '"ref",ref,sgemm_ref,good' "$work/rows.csv" || fail 'the reference must name itself'
+for via in xgemm plan cblas; do counted 1 m=n=k=5 --via $via; done
+# shellcheck disable=SC2086
+CUDA_VISIBLE_DEVICES= "$xgemm" bench $quick --backend cpu,gpu m=n=k=5 >"$work/out" 2>&1 ||
+  { fail 'cpu,gpu without a card must exit 0'; cat "$work/out"; }
+grep -q "gpu: this backend can't, because" "$work/out" || { fail 'no reason for the missing GPU'; cat "$work/out"; }
+
+# ---- JSON, whole and interrupted
+# shellcheck disable=SC2086
+"$xgemm" bench $quick m=n=k=5,6 --json "$work/whole.json" >/dev/null || fail 'bench --json'
+valid "$work/whole.json"
+grep -q '"complete": true' "$work/whole.json" || fail 'complete must be true'
+"$xgemm" bench m=n=k=5:500 --backend cpu --min-time 0.05 --json "$work/part.json" >"$work/out" 2>&1 &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  grep -q '"name": "6x6x6"' "$work/part.json" 2>/dev/null && break
+  sleep 0.5
+done
+kill -INT $pid
+wait $pid; code=$?
+[ $code = 130 ] || fail "interrupted: exit $code, not 130"
+valid "$work/part.json"
+grep -q '"complete": false' "$work/part.json" || fail 'interrupted: complete must be false'
+grep -q '^6x6x6 ' "$work/out" || fail 'interrupted: finished rows must be printed'
+
+# ---- a wrong result is found, in small products and in large ones
+cat >"$work/peer.c" <<'PEER'
+void cblas_sgemm(int layout, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda,
+                 const float *b, int ldb, float beta, float *c, int ldc)
+{
+  (void)layout, (void)ta, (void)tb, (void)beta;
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+      double sum = 0;
+      for (int p = 0; p < k; p++) sum += (double)a[i + (long)p * lda] * b[p + (long)j * ldb];
+      c[i + (long)j * ldc] = alpha * (float)sum;
+    }
+  BREAK;
+}
+PEER
+peer() { # peer NAME STATEMENT: a BLAS for column-major NN whose last statement breaks it
+  # shellcheck disable=SC2086
+  ${CC:-cc} -O2 -shared -fPIC -DBREAK="$2" -o "$work/lib$1.so" "$work/peer.c" 2>"$work/out" ||
+    { cat "$work/out"; fail "cannot compile the peer $1"; }
+}
+peer right '(void)0'
+peer element 'c[m / 2 + 1 + (long)(n / 2) * ldc] += 0.3f'
+peer nan 'c[m / 2 + 1 + (long)(n / 2) * ldc] = (float)(0.0 / 0.0)'
+peer lastk 'c[1] -= a[1 + (long)(k - 1) * lda] * b[k - 1]'
+peer unwritten 'c[(m - 2) + (long)(n - 2) * ldc] = (float)(0.0 / 0.0)'
+for size in 16 300; do
+  # shellcheck disable=SC2086
+  "$xgemm" bench $quick --peer "$work/libright.so" --threads 1 m=n=k=$size >"$work/out" 2>&1 ||
+    { fail "a right peer was called wrong ($size)"; cat "$work/out"; }
+  for broken in element nan lastk unwritten; do
+    # shellcheck disable=SC2086
+    "$xgemm" bench $quick --peer "$work/lib$broken.so" --threads 1 --json "$work/wrong.json" m=n=k=$size >"$work/out" 2>&1
+    [ $? = 1 ] || fail "$broken $size: the exit code must be 1"
+    grep -q 'WRONG' "$work/out" || { fail "$broken $size: not reported"; cat "$work/out"; }
+    grep -q '"engine": "'$broken'", "status": "wrong"' "$work/wrong.json" || fail "$broken $size: not in the JSON"
+    grep -q '"engine": "'$broken'".*"median_s"' "$work/wrong.json" && fail "$broken $size: a wrong result was timed"
+    valid "$work/wrong.json"
+  done
+done
+
+# ---- bits, latency, goals
+"$xgemm" bench --bits m=n=k=1,33,100 >"$work/out" 2>&1 || { fail 'bench --bits'; cat "$work/out"; }
+grep -q '^3 products: 0 different, 0 not computed' "$work/out" || { fail 'bench --bits: its count'; cat "$work/out"; }
+refused 2 'at least two' bench --bits --threads 2 m=n=k=4
+"$xgemm" latency --sizes 8 --json "$work/latency.here.json" >"$work/out" 2>&1 || { fail latency; cat "$work/out"; }
+valid "$work/latency.here.json"
+goal() { printf 'g\tlatency\tf32\tcpu\t%s\t1\t-\t%s\t%s\tnote\n' "$@" >"$work/goals.tsv"; }
+goal any max_ns:call8 '<1e15'; refused 0 '1 passed' goals --check "$work" --goals "$work/goals.tsv"
+goal any max_ns:call8 '<1e-9'; refused 1 '1 failed' goals --check "$work" --goals "$work/goals.tsv"
+goal any max_ns:call9 '<1e15'; refused 1 '1 failed' goals --check "$work" --goals "$work/goals.tsv"
+goal any max_ns:call9 info; refused 0 '1 informative' goals --check "$work" --goals "$work/goals.tsv"
+goal nowhere max_ns:call8 '<1e15'; refused 1 '1 without a result' goals --check "$work" --goals "$work/goals.tsv"
+refused 2 'usage: xgemm goals' goals
+cp "$work/part.json" "$work/latency.here.json"
+goal any max_ns:6x6x6 '<1e15'; refused 1 'not complete' goals --check "$work" --goals "$work/goals.tsv"
+refused 1 'passed' goals --check "$work/none" --goals "$source/bench/goals.tsv"
+
+[ $failures = 0 ] || { echo "$failures failures"; exit 1; }
+echo 'all passed'

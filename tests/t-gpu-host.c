@@ -1,0 +1,162 @@
+/* The GPU engine's parts that need no GPU: its sentences, the boxes that staging copies, the choice
+ * of a kernel for a card that is only described. Runs on any machine with the toolkit. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm.h"
+
+#include "../gpu/box.h"
+#include "../gpu/device.h"
+#include "../gpu/pick.h"
+
+static const char *explain(cudaError_t error, int driver)
+{
+  static char why[256];
+  xg_gpu_explain(error, driver, 13000, why, sizeof why);
+  return why;
+}
+
+static void every_obstacle_has_its_sentence(void **state)
+{
+  (void)state;
+  assert_non_null(strstr(explain(cudaErrorInsufficientDriver, 0), "no NVIDIA driver is installed"));
+  const char *old = explain(cudaErrorInsufficientDriver, 12040);
+  assert_non_null(strstr(old, "too old: it supports CUDA 12.4"));
+  assert_non_null(strstr(old, "CUDA 13.0 or newer is needed"));
+  assert_non_null(strstr(explain(cudaErrorNoDevice, 13000), "no CUDA device"));
+  assert_non_null(strstr(explain(cudaErrorInitializationError, 13000), "forked"));
+  assert_non_null(strstr(explain(cudaErrorUnknown, 13000), "cudaErrorUnknown"));
+}
+
+static void old_cards_are_refused_by_name(void **state)
+{
+  (void)state;
+  struct xg_gpu_card card = {.cc = 75, .name = "Some Card"};
+  xg_gpu_judge(&card);
+  assert_string_equal(card.reason,
+                      "Some Card has compute capability 7.5, and the least supported is 8.0");
+  card.cc = 80;
+  xg_gpu_judge(&card);
+  assert_string_equal(card.reason, "");
+}
+
+/* Without a driver in sight nothing is loaded, whatever is asked. */
+static void no_driver_no_cuda(void **state)
+{
+  (void)state;
+  int device = 7, on_stack = 0;
+  if (!xg_gpu_available(0)) skip(); /* there is a driver here: t-gpu's business */
+  assert_non_null(strstr(xg_gpu_available(1), "NVIDIA driver"));
+  assert_int_equal(xg_gpu_started(), 0);
+  assert_int_equal(xg_gpu_count(), 0);
+  assert_int_equal(xg_gpu_classify(&on_stack, &device), XGEMM_SPACE_HOST);
+  assert_int_equal(device, -1);
+}
+
+/* Gathers a box, finds each element where the card's strides say, scatters it back. */
+static void box_is_right(int64_t rows, int64_t cols, int64_t rs, int64_t cs, int direct)
+{
+  enum { ROOM = 4096 };
+  static double host[2 * ROOM], back[2 * ROOM], card[2 * ROOM];
+  for (int i = 0; i < 2 * ROOM; i++) host[i] = i, back[i] = -1;
+  struct xg_operand x = {host + ROOM, rs, cs}, y = {back + ROOM, rs, cs};
+  struct xg_box box = xg_box_of(&x, rows, cols, XGEMM_F64);
+  assert_int_equal(xg_box_is_direct(&box), direct);
+  assert_true(box.lines * box.card_pitch <= 2 * ROOM);
+  int64_t half = (box.lines + 1) / 2;
+  xg_box_gather(&box, 0, half, card);
+  xg_box_gather(&box, half, box.lines - half, card + half * box.card_pitch);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++)
+      assert_true(card[box.first + i * box.card_rs + j * box.card_cs] ==
+                  host[ROOM + i * rs + j * cs]);
+  box = xg_box_of(&y, rows, cols, XGEMM_F64);
+  xg_box_scatter(&box, 0, box.lines, card);
+  int64_t written = 0;
+  for (int i = 0; i < 2 * ROOM; i++) written += back[i] != -1;
+  assert_true(written <= box.lines * box.width); /* fewer where A or B overlap themselves */
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++)
+      assert_true(back[ROOM + i * rs + j * cs] == host[ROOM + i * rs + j * cs]);
+}
+
+static void boxes(void **state)
+{
+  (void)state;
+  box_is_right(9, 11, 13, 1, 1);
+  box_is_right(9, 11, 1, 12, 1);
+  box_is_right(9, 11, -13, 1, 1);
+  box_is_right(9, 11, 13, -1, 1);
+  box_is_right(9, 11, -1, -12, 1);
+  box_is_right(9, 3, 13, 1, 0); /* lines too short to be worth a copy each */
+  box_is_right(9, 11, 2, 20, 0);
+  box_is_right(9, 11, -3, -40, 0);
+  box_is_right(9, 11, 1, 4, 0); /* lines that overlap */
+  box_is_right(9, 11, 0, 1, 1);
+  box_is_right(9, 11, 1, 0, 1);
+  box_is_right(9, 11, 0, 0, 1);
+  box_is_right(9, 11, 0, 5, 0);
+  box_is_right(1, 11, 99, 1, 1);
+  box_is_right(9, 1, 1, 99, 1);
+  box_is_right(9, 1, 7, 99, 0);
+  box_is_right(1, 1, 3, -3, 1);
+}
+
+static const struct xg_gkr *picked(xgemm_type type, int64_t size, const char *name)
+{
+  const struct xg_gkr *kernel = NULL;
+  double seconds = -1;
+  struct xg_gpu_card card = {.cc = 90, .sms = 132, .peak_s = 67e12, .peak_d = 33e12};
+  struct xg_problem p = {.type = type, .m = size, .n = size, .k = size, .alpha = 1};
+  p.a = p.b = p.c = (struct xg_operand){NULL, size, 1};
+  if (xg_gpu_pick(&p, &card, name, &kernel, &seconds) != XGEMM_OK) return NULL;
+  assert_true(seconds > 0);
+  return kernel;
+}
+
+static void kernels_are_picked_by_cost_or_by_name(void **state)
+{
+  (void)state;
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++) {
+    const struct xg_gkr *small = picked((xgemm_type)type, 512, NULL);
+    const struct xg_gkr *large = picked((xgemm_type)type, 8192, NULL);
+    assert_non_null(small);
+    assert_non_null(large);
+    assert_true(small->bm * small->bn < large->bm * large->bn);
+    assert_string_not_equal(small->family, "ladder");
+    assert_string_not_equal(large->family, "ladder");
+  }
+  assert_string_equal(picked(XGEMM_F32, 100, "sgemm_ladder_1_naive")->name, "sgemm_ladder_1_naive");
+  assert_null(picked(XGEMM_F64, 100, "sgemm_ladder_1_naive"));
+  assert_non_null(strstr(xgemm_last_reason(), "other element type"));
+  assert_null(picked(XGEMM_F64, 100, "no_such_kernel"));
+}
+
+static void every_kernel_is_described(void **state)
+{
+  (void)state;
+  int count[2] = {0, 0};
+  for (int i = 0; xg_gkr_table[i]; i++) {
+    const struct xg_gkr *x = xg_gkr_table[i];
+    assert_true(x->type == 's' || x->type == 'd');
+    assert_true(x->bm > 0 && x->bn > 0 && x->bk > 0 && x->threads >= 32 && x->threads <= 1024);
+    assert_true(x->efficiency > 0 && x->efficiency <= 1);
+    assert_true(x->min_cc >= XG_LEAST_CC && x->ok && x->launch);
+    assert_true(x->name[0] == x->type);
+    count[x->type == 'd']++;
+  }
+  assert_true(count[0] >= 3 && count[1] >= 3);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_obstacle_has_its_sentence),
+      cmocka_unit_test(old_cards_are_refused_by_name),
+      cmocka_unit_test(no_driver_no_cuda),
+      cmocka_unit_test(boxes),
+      cmocka_unit_test(kernels_are_picked_by_cost_or_by_name),
+      cmocka_unit_test(every_kernel_is_described),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

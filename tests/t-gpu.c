@@ -1,0 +1,224 @@
+/* The GPU engine's products: every registered kernel, forced in turn, on device and on host
+ * operands. Exact integers are compared for equality, reals against a wider reference; a failing
+ * case names the kernel. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "card.h"
+#include "cm.h"
+
+static const double scalars[][2] = {{1, 0}, {1, 1}, {-1, 2}, {0.5, -1}, {2, 0}, {-3, 0.5}};
+enum { SCALARS = sizeof scalars / sizeof scalars[0] };
+
+static const int64_t sizes[][3] = {{1, 1, 1},    {2, 4, 3},     {17, 13, 29},   {63, 65, 33},
+                                   {64, 64, 16}, {127, 129, 8}, {130, 257, 19}, {5, 300, 64},
+                                   {300, 3, 7},  {256, 128, 40}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* All transposes of dense and padded operands for both ways that C can lie, then strides of 0, no
+ * unit stride, and negative ones. */
+static const char *const layouts[] = {"rrr", "rcr", "crr", "ccr", "rrc", "rcc", "crc", "ccc",
+                                      "RRR", "RCR", "CRR", "CCR", "RRC", "RCC", "CRC", "CCC",
+                                      "ggg", "nnn", "grC", "rnR", "0rr", "c0C", "00g"};
+enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
+
+static xgemm_type type_of(const struct xg_gkr *kernel)
+{
+  return kernel->type == 'd' ? XGEMM_F64 : XGEMM_F32;
+}
+
+static void set_scalars(struct product *x, uint64_t which)
+{
+  x->p.alpha = scalars[which % SCALARS][0], x->p.beta = scalars[which % SCALARS][1];
+  if (x->p.beta == 0) reference_fill_with(&x->p.c, x->p.m, x->p.n, NAN);
+}
+
+typedef void check(struct product *x, int shift, const char *kernel);
+
+static void on_device(struct product *x, int shift, const char *kernel)
+{
+  card_must_be_right(x, shift, kernel, 1);
+}
+
+static void on_host(struct product *x, int shift, const char *kernel)
+{
+  (void)shift;
+  card_staged_must_be_right(x, kernel, 1);
+}
+
+static void sweep(const char *kernel, xgemm_type type, check *f)
+{
+  uint64_t seed = 1;
+  for (int l = 0; l < LAYOUTS; l++)
+    for (int s = 0; s < SIZES; s++, seed++) {
+      struct product x;
+      product_make(&x, type, sizes[s][0], sizes[s][1], sizes[s][2], layouts[l], seed);
+      set_scalars(&x, seed);
+      f(&x, (int)(seed % 3), kernel); /* 0, 1 or 2 elements off a border */
+      product_free(&x);
+    }
+}
+
+static void every_kernel_on_device_operands(void **state)
+{
+  (void)state;
+  for (int i = 0; xg_gkr_table[i]; i++)
+    sweep(xg_gkr_table[i]->name, type_of(xg_gkr_table[i]), on_device);
+}
+
+static void every_kernel_on_host_operands(void **state)
+{
+  (void)state;
+  for (int i = 0; xg_gkr_table[i]; i++)
+    sweep(xg_gkr_table[i]->name, type_of(xg_gkr_table[i]), on_host);
+}
+
+static void the_kernel_picked(void **state)
+{
+  (void)state;
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++) {
+    sweep(NULL, (xgemm_type)type, on_device);
+    sweep(NULL, (xgemm_type)type, on_host);
+  }
+}
+
+/* Element (0,0) at the other end: strides of the same size, negative, one of them -1 or -ld. */
+static void turn(struct hostile_matrix *h, xgemm_matrix *x, int rows, int cols)
+{
+  char *at = h->at;
+  if (rows) at += (h->rows - 1) * h->rs * (int64_t)h->es, h->rs = -h->rs;
+  if (cols) at += (h->cols - 1) * h->cs * (int64_t)h->es, h->cs = -h->cs;
+  h->at = x->data = at;
+  x->row_stride = h->rs, x->col_stride = h->cs;
+}
+
+static void reversed_rows_and_columns(void **state)
+{
+  (void)state;
+  for (int i = 0; xg_gkr_table[i]; i++)
+    for (int way = 0; way < 64; way++) {
+      struct product x;
+      product_make(&x, type_of(xg_gkr_table[i]), 70, 45, 37, way % 2 ? "RCC" : "CRR",
+                   (uint64_t)way);
+      turn(&x.a, &x.p.a, way & 1, way & 2);
+      turn(&x.b, &x.p.b, way & 4, way & 8);
+      turn(&x.c, &x.p.c, way & 16, way & 32);
+      product_fill(&x, (uint64_t)way, 1);
+      set_scalars(&x, (uint64_t)way);
+      if (way % 2)
+        card_must_be_right(&x, way % 3, xg_gkr_table[i]->name, 1);
+      else
+        card_staged_must_be_right(&x, xg_gkr_table[i]->name, 1);
+      product_free(&x);
+    }
+}
+
+static void real_data_within_the_bound(void **state)
+{
+  (void)state;
+  static const int64_t m = 150, n = 135, depths[] = {1, 100, 1000, 5000};
+  for (int i = 0; xg_gkr_table[i]; i++)
+    for (int d = 0; d < 4; d++) {
+      struct product x;
+      product_make(&x, type_of(xg_gkr_table[i]), m, n, depths[d], d % 2 ? "RCC" : "CRR", 7);
+      product_fill(&x, (uint64_t)d, 0);
+      x.p.alpha = 1.25, x.p.beta = -0.75;
+      card_must_be_right(&x, d, xg_gkr_table[i]->name, 0);
+      product_free(&x);
+    }
+}
+
+/* GPU-05: nothing about small or odd sizes is an error. */
+static void all_sizes_to_17(void **state)
+{
+  (void)state;
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++)
+    for (int64_t m = 1; m <= 17; m++)
+      for (int64_t n = 1; n <= 17; n++)
+        for (int64_t k = 1; k <= 17; k += 2) {
+          struct product x;
+          product_make(&x, (xgemm_type)type, m, n, k, (m + n) % 2 ? "RRR" : "CCC", (uint64_t)k);
+          set_scalars(&x, (uint64_t)(m + n + k));
+          card_must_be_right(&x, 1, NULL, 1);
+          product_free(&x);
+        }
+  assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
+}
+
+/* alpha = 0 or k = 0: C is scaled, A and B may be anything. */
+static void scaling_only(void **state)
+{
+  (void)state;
+  static const char *const lies[] = {"rrr", "ccC", "rrg", "rrn"};
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++)
+    for (int l = 0; l < 4; l++)
+      for (int how = 0; how < 8; how++) {
+        struct product x;
+        product_make(&x, (xgemm_type)type, 67, 41, how % 2 ? 0 : 5, lies[l], 3);
+        x.p.alpha = how % 2 ? 1.5 : 0, x.p.beta = how & 2 ? -2 : 0;
+        if (x.p.beta == 0) reference_fill_with(&x.p.c, 67, 41, NAN);
+        if (!(how % 2)) reference_fill_with(&x.p.a, 67, 5, NAN);
+        if (how & 4)
+          card_must_be_right(&x, 1, NULL, 1);
+        else
+          card_staged_must_be_right(&x, NULL, 1);
+        product_free(&x);
+      }
+}
+
+/* 0 * NaN is NaN when alpha is not 0, and an Inf in A shows. */
+static void nan_and_inf_come_through(void **state)
+{
+  (void)state;
+  for (int i = 0; xg_gkr_table[i]; i++) {
+    struct product x;
+    product_make(&x, type_of(xg_gkr_table[i]), 70, 70, 50, "Rcr", 5);
+    reference_set(&x.p.a, 3, 49, NAN);
+    reference_set(&x.p.a, 69, 0, INFINITY);
+    reference_set(&x.p.b, 0, 69, 0);
+    x.p.beta = 1;
+    card_must_be_right(&x, 0, xg_gkr_table[i]->name, 1);
+    product_free(&x);
+  }
+}
+
+/* GPU-20: the same bits every time, and from every kernel of a type: each sums over k in order. */
+static void the_same_bits_again(void **state)
+{
+  (void)state;
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++) {
+    struct product x;
+    void *first = NULL;
+    product_make(&x, (xgemm_type)type, 64, 64, 4099, "RCr", 11);
+    product_fill(&x, 12, 0);
+    for (int i = 0; xg_gkr_table[i]; i++)
+      for (int again = 0; again < 5 && type_of(xg_gkr_table[i]) == (xgemm_type)type; again++) {
+        card_must_be_right(&x, again, xg_gkr_table[i]->name, 0);
+        void *bits = product_bits(&x);
+        if (!first) first = bits;
+        assert_int_equal(memcmp(first, bits, product_bytes(&x)), 0);
+        if (bits != first) free(bits);
+      }
+    free(first);
+    product_free(&x);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  if (argc > 1) cmocka_set_test_filter(argv[1]); /* a pattern: some of them only */
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_kernel_on_device_operands),
+      cmocka_unit_test(every_kernel_on_host_operands),
+      cmocka_unit_test(the_kernel_picked),
+      cmocka_unit_test(reversed_rows_and_columns),
+      cmocka_unit_test(real_data_within_the_bound),
+      cmocka_unit_test(all_sizes_to_17),
+      cmocka_unit_test(scaling_only),
+      cmocka_unit_test(nan_and_inf_come_through),
+      cmocka_unit_test(the_same_bits_again),
+  };
+  int missing = card_missing();
+  return missing ? missing : cmocka_run_group_tests(tests, NULL, NULL);
+}
