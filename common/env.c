@@ -118,7 +118,7 @@ static int read_variable(const struct xg_env_entry *entry, const char *text)
     return 1;
   }
   if (strcmp(name, "KERNEL") == 0) {
-    env.kernel = text; /* checked against the registry by the router */
+    if (*text) env.kernel = text; /* checked against the registry by the router */
     return *text != 0;
   }
   if (strcmp(name, "DEVICES") == 0) return read_devices(text);
@@ -126,7 +126,7 @@ static int read_variable(const struct xg_env_entry *entry, const char *text)
   if (strcmp(name, "DETERMINISTIC") == 0)
     return read_word(text, entry->accepted, &env.deterministic);
   if (strcmp(name, "VERBOSE") == 0) return read_word(text, entry->accepted, &env.verbose);
-  env.log_file = text; /* LOG_FILE */
+  if (*text) env.log_file = text; /* LOG_FILE */
   return *text != 0;
 }
 
@@ -136,10 +136,10 @@ static void read_all(void)
     const char *text = getenv(entry->name);
     if (!text) continue;
     text = strdup(text); /* a later setenv must not move it under us */
-    if (text && read_variable(entry, text)) continue;
+    const int understood = text && read_variable(entry, text);
+    if (understood && (env.cpu == text || env.kernel == text || env.log_file == text)) continue;
     free((void *)text);
-    if (strcmp(entry->name, "XGEMM_KERNEL") == 0) env.kernel = NULL;
-    if (strcmp(entry->name, "XGEMM_LOG_FILE") == 0) env.log_file = NULL;
+    if (understood) continue;
     env.problems++;
     xg_env_complain(entry->name);
   }

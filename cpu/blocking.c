@@ -20,7 +20,7 @@
  * hide, so both slivers may stream from L2 and KC may be what is best for C: a tile is read and
  * written once for KC steps, 128 / KC bytes a cycle. KC_STREAM makes that a quarter of a byte, 1
  * GB/s at 4 GHz. Zen 4, one thread, 2048^3: 14x32 f32 makes 98 GFLOP/s at the 144 of the L1
- * condition, 105 at 256, 109 at 512, 111 at 1024; 14x16 f64 47, 49, 50 and 45 at 104, 256, 512 and
+ * condition, 105 at 256, 109 at 512, 111 at 1024; 14x16 f64 44, 49, 50 and 45 at 96, 256, 512 and
  * 1024. 6x16 and 6x8 would take 46 and 58 % and obey L1: 320 and 256, at the top of a flat curve.
  */
 #include "blocking.h"

@@ -65,12 +65,6 @@ static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *f
   return XGEMM_OK;
 }
 
-/* KC so small that the stack can replace the workspace. A function of the kernel alone. */
-static int64_t kc_of_stack(const struct xg_ukr *u)
-{
-  return XG_STACK_PANEL_BYTES / (int64_t)xg_sizeof(xg_ukr_type(u)) / (u->mr + u->nr) - 16;
-}
-
 static void blocks_of(const struct xg_problem *oriented, const struct xg_ukr *u, int threads,
                       struct xg_blocks *b)
 {
@@ -79,7 +73,6 @@ static void blocks_of(const struct xg_problem *oriented, const struct xg_ukr *u,
     return;
   }
   xg_blocking(xg_topo(), u, oriented->m, oriented->n, oriented->k, threads, b);
-  if (b->kc > kc_of_stack(u)) b->kc = kc_of_stack(u);
 }
 
 static void predict(const struct xg_problem *p, const struct xg_ukr *u, struct xg_choice *c)

@@ -258,15 +258,6 @@ static void start(struct job *j, char *memory, int threads)
     xg_team_run(threads, body, j);
 }
 
-/* One sliver of each: needs no memory but the stack. */
-static __attribute__((noinline)) void start_on_stack(struct job *j)
-{
-  _Alignas(ALIGN) char memory[XG_STACK_PANEL_BYTES];
-  j->blocks.mc = j->u->mr;
-  j->blocks.nc = j->u->nr;
-  start(j, memory, 1);
-}
-
 static int64_t half(int64_t size, int64_t step)
 {
   return size <= step ? step : (size / 2 + step - 1) / step * step;
@@ -301,7 +292,7 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
     xg_workspace_give(&w);
     return;
   } while (shrink(u, &j.blocks));
-  start_on_stack(&j);
+  xg_loops_bare(oriented, u, blocks->kc);
 }
 
 int xg_orient(const struct xg_problem *p, struct xg_problem *oriented)

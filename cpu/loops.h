@@ -9,8 +9,6 @@
 /* The largest register tile of a panel kernel, in bytes: edges are merged through a buffer of it.
  */
 enum { XG_TILE_BYTES = 16384 };
-/* KC * (MR + NR) elements must fit this: what a product without any memory packs into. */
-enum { XG_STACK_PANEL_BYTES = 192 * 1024 };
 
 /* The same product with C's columns contiguous where its strides allow: vectors run along the
  * dimension in which C has unit stride, so column-major C is computed as C^T = B^T A^T. Returns 1
@@ -22,8 +20,12 @@ int xg_orient(const struct xg_problem *p, struct xg_problem *oriented);
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads);
 
 /* Computes an oriented product that is neither nothing nor scale-only, on at most `threads` threads
- * (already acquired). Never fails: without memory it uses smaller MC and NC, at last the stack. */
+ * (already acquired). Never fails: without memory it uses smaller MC and NC, at last
+ * xg_loops_bare(). */
 void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
                   const struct xg_blocks *blocks, int threads);
+
+/* The same product, to the bit, element by element and without any workspace. */
+void xg_loops_bare(const struct xg_problem *oriented, const struct xg_ukr *u, int64_t kc);
 
 #endif

@@ -133,23 +133,23 @@ template <class T, int BX, int BK, int THREADS, bool WIDE> struct xg_loader {
   __device__ void copy(T *stage, int64_t ks)
   {
     unsigned address = (unsigned)__cvta_generic_to_shared(stage + to);
-    if (ks >= BK)
-      copy_all<false>(address, BK);
-    else
-      copy_all<true>(address, (int)ks);
+    if (ks >= BK) {
+#pragma unroll
+      for (int i = 0; i < COUNT; i++) copy_one(address, i, true);
+    } else {
+#pragma unroll
+      for (int i = 0; i < COUNT; i++) copy_one(address, i, k + i * walk.k_step < ks);
+    }
     from += walk.piece;
   }
 
-  template <bool TAIL> __device__ void copy_all(unsigned address, int ks)
+  /* Addresses are multiples of the step on purpose: adding the step up was up to 12 % slower. */
+  __device__ void copy_one(unsigned address, int i, bool inside)
   {
-    const T *x = from;
-    int step = (WIDE ? THREADS / ROW * LD : walk.to_step) * (int)sizeof(T);
-#pragma unroll
-    for (int i = 0; i < COUNT; i++, x += walk.step, address += step) {
-      int count = WIDE ? left : left >> i & 1;
-      if (TAIL && k + i * walk.k_step >= ks) count = 0;
-      xg_copy<V * sizeof(T)>(address, x, count * (int)sizeof(T));
-    }
+    int count = WIDE ? left : left >> i & 1;
+    int to_step = WIDE ? THREADS / ROW * LD : walk.to_step;
+    xg_copy<V * sizeof(T)>(address + i * to_step * (int)sizeof(T), from + i * walk.step,
+                           inside ? count * (int)sizeof(T) : 0);
   }
 };
 

@@ -131,6 +131,8 @@ static xgemm_status copy_direct(struct xg_gpu_call *call, const struct xg_box *b
 {
   size_t width = (size_t)box->width * box->size, pitch = (size_t)box->pitch * box->size;
   size_t line = xg_box_line_bytes(box), lines = (size_t)box->lines;
+  if (pitch == width && line == width)
+    width *= lines, pitch = line = width, lines = 1; /* no gaps */
   if (kind == cudaMemcpyHostToDevice)
     return XG_CUDA(call,
                    cudaMemcpy2DAsync(card, line, box->base, pitch, width, lines, kind, stream));

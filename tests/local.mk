@@ -6,13 +6,31 @@ unit_tests = \
   tests/t-api \
   tests/t-blas \
   tests/t-blas-plain \
+  tests/t-blocking \
   tests/t-cases \
   tests/t-dlopen \
   tests/t-env \
   tests/t-errors \
+  tests/t-fork \
   tests/t-lu \
   tests/t-nan \
-  tests/t-plan
+  tests/t-plan \
+  tests/t-team \
+  tests/t-topo
+
+# These use OpenMP as a program of its own would.
+tests_t_fork_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_t_fork_SOURCES = tests/t-fork.c tests/no_threads.c tests/no_threads.h
+tests_t_team_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+tests_t_team_SOURCES = tests/t-team.c tests/no_threads.c tests/no_threads.h
+EXTRA_DIST += \
+  tests/topologies/hybrid.xml \
+  tests/topologies/no-caches.xml \
+  tests/topologies/odd-emulator.xml \
+  tests/topologies/two-sockets-cpuset.xml \
+  tests/topologies/two-sockets.xml \
+  tests/topologies/xeon-16cores.xml \
+  tests/topologies/zen4-2cores.xml
 
 # The GPU engine's: built where there is CUDA; all but the first skip where there is no card.
 if HAVE_CUDA
@@ -103,7 +121,7 @@ tests_t_blas_plain_LDADD = $(through_the_shared_library)
 tests_t_lu_LDADD = $(through_the_shared_library)
 tests_t_dlopen_LDADD = libxg_testing.la $(CMOCKA_LIBS) -lm -ldl
 endif
-EXTRA_DIST += $(script_tests) $(hand_tests) tests/count.sh tests/clients/common.sh
+EXTRA_DIST += $(script_tests) $(hand_tests) tests/count.sh tests/topologies tests/clients/common.sh
 
 AM_TESTS_ENVIRONMENT = \
   top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CC='$(CC)'; NM='$(NM)'; \

@@ -417,7 +417,7 @@ static void api_04_garbage_in_the_upper_halves(void **state)
   typedef void wide(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, double, const double *,
                     int64_t, const double *, int64_t, double, double *, int64_t);
   wide *f = (wide *)(void (*)(void))cblas_dgemm;
-  const int64_t junk = (int64_t)0xDEADBEEF << 32;
+  const int64_t junk = (int64_t)(UINT64_C(0xDEADBEEF) << 32);
   double a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {7, 8, 9, 10, 11, 12}, c[4] = {0, 0, 0, 0};
   f(junk | ROW, junk | N, junk | N, junk | 2, junk | 2, junk | 3, 1, a, junk | 3, b, junk | 2, 0, c,
     junk | 2);

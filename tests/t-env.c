@@ -169,6 +169,7 @@ static void bad_values_are_named_once(void **state)
 {
   (void)state;
   static const char *const bad[] = {
+      "XGEMM_NUM_THREADS=0",
       "XGEMM_BACKEND=cuda",
       "XGEMM_BACKEND=CPU",
       "XGEMM_BACKEND=cpu,gpu",

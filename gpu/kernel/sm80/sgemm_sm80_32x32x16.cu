@@ -7,8 +7,8 @@
  * 512 x 512 is 256 tiles, two for each multiprocessor of an H200. Four pieces of 16 steps.
  *
  * H200, TFLOP/s at 128 / 256 / 512 / 1024, row-major NN, called back to back: 0.74 / 3.9 / 17.3
- * / 29.9 (cuBLAS 13.1 in the same run 0.32 / 1.8 / 13.7 / 35.6). Limit on large products: shared memory, 2 FMAs for each
- * element read from it against 4 with 8 x 8 a thread.
+ * / 29.9 (cuBLAS 13.1 in the same run 0.32 / 1.8 / 13.7 / 35.6). Limit on large products: shared
+ * memory, 2 FMAs for each element read from it against 4 with 8 x 8 a thread.
  */
 #include "../../simt.cuh"
 

@@ -1,0 +1,56 @@
+/* The blocked product when not a byte of workspace can be had: no panels, no kernel, one element
+ * after the other. Slow, but it needs no memory, and its additions and roundings are those of the
+ * micro-kernel contract (ukr.h), so the bits are the ones the kernel would have given. */
+#include <math.h>
+
+#include "loops.h"
+
+struct slice { /* one KC block of k */
+  int64_t first, count;
+  int fused; /* the kernel's instruction set has fused multiply-add */
+};
+
+static void element_f32(const struct xg_problem *o, const struct slice *s, int64_t i, int64_t j)
+{
+  const float *a = (const float *)o->a.data + i * o->a.rs + s->first * o->a.cs;
+  const float *b = (const float *)o->b.data + s->first * o->b.rs + j * o->b.cs;
+  float *c = (float *)o->c.data + i * o->c.rs + j * o->c.cs;
+  const float alpha = (float)o->alpha, beta = s->first ? 1 : (float)o->beta;
+  float sum = 0;
+  for (int64_t p = 0; p < s->count; p++, a += o->a.cs, b += o->b.rs)
+    sum = s->fused ? fmaf(*a, *b, sum) : sum + *a * *b;
+  if (beta == 0)
+    *c = alpha * sum;
+  else
+    *c = s->fused ? fmaf(alpha, sum, beta * *c) : alpha * sum + beta * *c;
+}
+
+static void element_f64(const struct xg_problem *o, const struct slice *s, int64_t i, int64_t j)
+{
+  const double *a = (const double *)o->a.data + i * o->a.rs + s->first * o->a.cs;
+  const double *b = (const double *)o->b.data + s->first * o->b.rs + j * o->b.cs;
+  double *c = (double *)o->c.data + i * o->c.rs + j * o->c.cs;
+  const double alpha = o->alpha, beta = s->first ? 1 : o->beta;
+  double sum = 0;
+  for (int64_t p = 0; p < s->count; p++, a += o->a.cs, b += o->b.rs)
+    sum = s->fused ? fma(*a, *b, sum) : sum + *a * *b;
+  if (beta == 0)
+    *c = alpha * sum;
+  else
+    *c = s->fused ? fma(alpha, sum, beta * *c) : alpha * sum + beta * *c;
+}
+
+void xg_loops_bare(const struct xg_problem *oriented, const struct xg_ukr *u, int64_t kc)
+{
+  const struct xg_problem *o = oriented;
+  struct slice s = {.fused = u->isa >= XG_ISA_AVX2};
+  for (s.first = 0; s.first < o->k; s.first += s.count) {
+    s.count = kc < o->k - s.first ? kc : o->k - s.first;
+    for (int64_t i = 0; i < o->m; i++)
+      for (int64_t j = 0; j < o->n; j++)
+        if (o->type == XGEMM_F64)
+          element_f64(o, &s, i, j);
+        else
+          element_f32(o, &s, i, j);
+  }
+}
