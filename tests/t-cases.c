@@ -271,33 +271,76 @@ static void edg_15_one_long_side(void **state)
   free(ones), free(c);
 }
 
-/* A or C spans more than 2^31 elements, though little of it is touched. */
+/* A or C spans more than 2^31 elements, though little of it is touched: 4 rows of each column. */
+enum { LONG_LD = 65537, LONG_COUNT = 32769 };
+
+static void wide_a(double *wide, const double *ones, const xgemm_options *o)
+{
+  xgemm_problem p = XGEMM_PROBLEM_INIT;
+  double c[16] = {0};
+  p.m = p.n = 4, p.k = LONG_COUNT;
+  p.a = xgemm_col_major(wide, XGEMM_F64, LONG_LD);
+  p.b = xgemm_col_major(ones, XGEMM_F64, LONG_COUNT);
+  p.c = xgemm_col_major(c, XGEMM_F64, 4);
+  must_run(&p, o);
+  for (int i = 0; i < 16; i++) assert_true(c[i] == LONG_COUNT);
+}
+
+static void wide_c(double *wide, const double *ones, const xgemm_options *o)
+{
+  xgemm_problem p = XGEMM_PROBLEM_INIT;
+  int64_t wrong = 0;
+  p.m = p.k = 4, p.n = LONG_COUNT, p.beta = 1;
+  p.a = p.b = xgemm_col_major(ones, XGEMM_F64, 4);
+  p.c = xgemm_col_major(wide, XGEMM_F64, LONG_LD);
+  must_run(&p, o);
+  for (int64_t j = 0; j < LONG_COUNT; j++)
+    for (int i = 0; i < 4; i++) {
+      wrong += !(wide[j * LONG_LD + i] == 5);
+      wide[j * LONG_LD + i] = 1;
+    }
+  assert_true(wrong == 0);
+  assert_true(wide[(int64_t)(LONG_COUNT - 1) * LONG_LD + 4] == 0);
+}
+
+static void wide_by_the_fortran_name(double *wide, const double *ones)
+{
+  const int ld = LONG_LD, count = LONG_COUNT, four = 4;
+  const double one = 1, zero = 0;
+  double c[16];
+  int64_t wrong = 0;
+  dgemm_("N", "N", &four, &four, &count, &one, wide, &ld, ones, &count, &zero, c, &four);
+  for (int i = 0; i < 16; i++) assert_true(c[i] == LONG_COUNT);
+  dgemm_("N", "N", &four, &count, &four, &one, ones, &four, ones, &four, &zero, wide, &ld);
+  for (int64_t j = 0; j < LONG_COUNT; j++)
+    for (int i = 0; i < 4; i++) wrong += !(wide[j * LONG_LD + i] == 4);
+  assert_true(wrong == 0);
+}
+
 static void api_07_leading_dimension_beyond_2_31(void **state)
 {
   (void)state;
-  const int ld = 65537, k = 32769;
-  const size_t bytes = (size_t)ld * (size_t)k * sizeof(double);
+  const size_t bytes = (size_t)LONG_LD * LONG_COUNT * sizeof(double);
+  double *ones = malloc((size_t)LONG_COUNT * 4 * sizeof *ones);
   double *wide =
       mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  assert_non_null(ones);
   if (wide == MAP_FAILED) skip();
   madvise(wide, bytes, MADV_NOHUGEPAGE); /* 4 kB for each column, not 2 MB */
-  double *b = malloc((size_t)k * 4 * sizeof *b), c[16], one = 1, zero = 0;
-  int four = 4, result = 1;
-  assert_non_null(b);
-  for (int i = 0; i < 4 * k; i++) b[i] = 1;
-  for (int64_t j = 0; j < k; j++)
-    for (int i = 0; i < 4; i++) wide[j * ld + i] = 1;
-  dgemm_("N", "N", &four, &four, &k, &one, wide, &ld, b, &k, &zero, c, &four);
-  for (int i = 0; i < 16; i++) result &= c[i] == k;
-  assert_int_equal(result, 1);
-
-  dgemm_("N", "N", &four, &k, &four, &one, b, &four, b, &four, &zero, wide, &ld);
-  for (int64_t j = 0; j < k; j++)
-    for (int i = 0; i < 4; i++) result &= wide[j * ld + i] == 4;
-  result &= wide[(int64_t)(k - 1) * ld + 4] == 0;
-  assert_int_equal(result, 1);
+  for (int i = 0; i < 4 * LONG_COUNT; i++) ones[i] = 1;
+  for (int64_t j = 0; j < LONG_COUNT; j++)
+    for (int i = 0; i < 4; i++) wide[j * LONG_LD + i] = 1;
+  for (int i = 0; i < xg_backend_cpu.kernel_count(); i++) {
+    struct xg_kernel_info info = xg_backend_cpu.kernel_info(i);
+    xgemm_options o = cpu(1);
+    if (info.reason || info.type != XGEMM_F64) continue;
+    o.kernel = info.name;
+    wide_a(wide, ones, &o);
+    wide_c(wide, ones, &o);
+  }
+  wide_by_the_fortran_name(wide, ones);
   munmap(wide, bytes);
-  free(b);
+  free(ones);
 }
 
 static void mem_07_one_size_much_larger(void **state)
@@ -310,6 +353,7 @@ static void mem_07_one_size_much_larger(void **state)
       xgemm_options o = cpu(threads);
       struct product x;
       product_make(&x, XGEMM_F64, sizes[s][0], sizes[s][1], sizes[s][2], s % 2 ? "ccc" : "rrr", 3);
+      x.p.beta = threads - 3; /* -2 and 0 */
       product_must_be_right(&x, &o);
       product_free(&x);
     }
