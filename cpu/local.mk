@@ -62,7 +62,6 @@ else
 cpu_kernels = $(cpu_base_kernels)
 endif
 
-BUILT_SOURCES += cpu/ukr_list.h
 CLEANFILES += cpu/ukr_list.h
 cpu/ukr_list.h: Makefile
 	$(call make_kernel_list,$(cpu_kernels))

@@ -31,7 +31,6 @@ libxg_gpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 if HAVE_CUDA
 libxg_gpu_la_SOURCES = $(gpu_sources) $(gpu_kernels)
 libxg_gpu_la_LIBADD = $(CUDA_LIBS)
-BUILT_SOURCES += gpu/gkr_list.h
 else
 libxg_gpu_la_SOURCES = gpu/no_gpu.c
 endif

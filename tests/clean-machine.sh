@@ -25,12 +25,12 @@ debootstrap --variant=minbase bookworm "$work/base" "$DEBIAN_MIRROR" >"$work/log
 cp -a /etc/apt/apt.conf.d/. "$work/base/etc/apt/apt.conf.d/" # proxies and the like
 mkdir "$work/base/src"
 
-# inside NAME COMMAND: a shell command in the root NAME, with /proc, /dev and, for `toolkit`, the
-# toolkit. The mounts are in a name space of their own and gone with it.
+# inside NAME COMMAND: a shell command in the root NAME, with /proc, /sys, /dev and, for `toolkit`,
+# the toolkit. The mounts are in a name space of their own and gone with it.
 inside() {
   root=$work/$1 with=
   [ "$1" = toolkit ] && with="mkdir -p $root/usr/local/cuda && mount --bind $toolkit $root/usr/local/cuda &&"
-  unshare -m sh -c "mount -t proc proc $root/proc && mount --rbind /dev $root/dev && $with
+  unshare -m sh -c "mount -t proc proc $root/proc && mount --rbind /sys $root/sys && mount --rbind /dev $root/dev && $with
     exec env -i HOME=/root TERM=dumb LANG=C PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot $root sh -c \"\$1\"" sh "$2"
 }
 fresh() { # a new root with the tree in /src, as a clone has it
@@ -71,7 +71,7 @@ scenario_plain() {
   inside plain 'cd /src && ./configure && make -j"$(nproc)" && make check' >"$work/log" 2>&1
   status=$?
   grep -E '^(PASS|FAIL|SKIP|ERROR|# [A-Z])|OpenBLAS' "$work/log"
-  [ $status = 0 ] || { tail -n 60 "$work/log"; fail "plain: status $status"; }
+  [ $status = 0 ] || { tail -n 60 "$work/log"; cat "$work/plain/src/test-suite.log"; fail "plain: status $status"; }
   inside plain 'cd /src && tests/install-check.sh' || fail 'plain: install-check'
 }
 

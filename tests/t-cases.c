@@ -256,14 +256,16 @@ static void edg_15_one_long_side(void **state)
   double *ones = malloc((size_t)size * 4 * sizeof *ones), *c = calloc((size_t)size, sizeof *c);
   assert_true(ones && c);
   for (int64_t i = 0; i < 4 * size; i++) ones[i] = 1;
-  for (int tall = 0; tall < 2; tall++) {
+  for (int variant = 0; variant < 6; variant++) {
+    int tall = variant % 2;
+    xgemm_options o = cpu(variant / 2 * 2); /* default, 2, 4 threads */
     xgemm_problem p = XGEMM_PROBLEM_INIT;
     p.m = tall ? size : 1, p.n = tall ? 1 : size, p.k = 4, p.beta = 1;
     p.a = xgemm_col_major(ones, XGEMM_F64, p.m);
     p.b = xgemm_col_major(ones, XGEMM_F64, 4);
     p.c = xgemm_col_major(c, XGEMM_F64, p.m);
     for (int64_t i = 0; i < size; i++) c[i] = 0;
-    must_run(&p, NULL);
+    must_run(&p, &o);
     int64_t wrong = 0;
     for (int64_t i = 0; i < size; i++) wrong += !(c[i] == 4);
     assert_true(wrong == 0);

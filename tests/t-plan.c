@@ -200,7 +200,8 @@ static void describe_tells_and_truncates(void **state)
   int length = xgemm_plan_describe(plan, 0, line, sizeof line);
   assert_int_equal(length, (int)strlen(line));
   assert_null(strchr(line, '\n'));
-  assert_non_null(strstr(line, "cpu")); /* nobody starts a card for 1.4 Mflop */
+  assert_true(strncmp(line, "cpu ", 4) == 0 ||
+              (!xg_backend_gpu.available(1) && strncmp(line, "gpu ", 4) == 0));
   length = xgemm_plan_describe(plan, 1, whole, sizeof whole);
   assert_int_equal(length, (int)strlen(whole));
   for (int i = 0; xg_backends[i]; i++) assert_non_null(strstr(whole, xg_backends[i]->name));
