@@ -114,12 +114,13 @@ void xgb_device_describe(FILE *out)
 
 double xgb_device_peak(xgemm_type type)
 {
-  /* FMA units of an SM, from the tables of NVIDIA's programming guide (throughput of native
-   * arithmetic instructions). */
+  /* Multiply-adds of an SM and clock, from the tables of NVIDIA's programming guide and white
+   * papers. f64: the tensor cores where they are faster (A100, H100): they round as the FMA units
+   * do. */
   static const struct {
     int major, minor, f32, f64;
-  } units[] = {{8, 0, 64, 32}, {8, 6, 128, 2},  {8, 7, 128, 2},
-               {8, 9, 128, 2}, {9, 0, 128, 64}, {10, 0, 128, 64}};
+  } units[] = {{8, 0, 64, 64}, {8, 6, 128, 2},   {8, 7, 128, 2},
+               {8, 9, 128, 2}, {9, 0, 128, 128}, {10, 0, 128, 64}};
   if (xgb_device_reason()) return 0;
   int major = attribute(cudaDevAttrComputeCapabilityMajor);
   int minor = attribute(cudaDevAttrComputeCapabilityMinor);

@@ -71,8 +71,8 @@ void xgb_machine_read(struct xgb_machine *machine, int gpu)
   struct utsname name;
   look_up("/etc/os-release", "PRETTY_NAME", release, sizeof release);
   if (uname(&name) == 0)
-    snprintf(machine->system, sizeof machine->system, "%s, %.30s %.80s", release, name.sysname,
-             name.release);
+    snprintf(machine->system, sizeof machine->system, "%s, %.30s %.*s", release, name.sysname,
+             (int)strcspn(name.release, "-"), name.release);
   cpu_set_t set;
   machine->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
   machine->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : machine->online;

@@ -84,15 +84,21 @@ static void machine(FILE *file, const struct xgb_machine *m)
   fputs("},\n", file);
 }
 
-/* The command without the machine's paths: the last part of argv[0]. */
+static const char *last_part(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* The command, without the folders of this machine in the names of the program and its outputs. */
 static void command(FILE *file, const struct xgb_head *head)
 {
-  const char *slash = strrchr(head->argv[0], '/');
-  fputs("  \"command\": [", file);
-  xgb_json_string(file, slash ? slash + 1 : head->argv[0]);
-  for (int i = 1; i < head->argc; i++) {
+  fputs("  \"command\": [\"xgemm\"", file);
+  for (int i = 0; i < head->argc; i++) {
+    int output = i > 0 && (strcmp(head->argv[i - 1], "--json") == 0 ||
+                           strcmp(head->argv[i - 1], "--csv") == 0);
     fputs(", ", file);
-    xgb_json_string(file, head->argv[i]);
+    xgb_json_string(file, output ? last_part(head->argv[i]) : head->argv[i]);
   }
   fputs("],\n", file);
 }
@@ -166,7 +172,7 @@ static void result(FILE *file, const struct xgb_row *row, const struct xgb_resul
   number(file, "error_share_of_bound", r->worst);
   fprintf(file, ", \"calls_per_sample\": %ld", r->calls);
   if (strcmp(r->backend, "peer") != 0) ratios(file, row, r);
-  enum { MOST = 200 }; /* samples of very short calls number thousands */
+  enum { MOST = 50 }; /* samples of very short calls number thousands */
   int step = r->samples > MOST ? (r->samples + MOST - 1) / MOST : 1;
   fprintf(file, ", \"samples\": %d, \"samples_s\": [", r->samples);
   for (int i = 0; i < r->samples; i += step) fprintf(file, "%s%.6g", i ? ", " : "", r->seconds[i]);

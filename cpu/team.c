@@ -47,7 +47,7 @@ static _Thread_local struct {
   int small;    /* calls in a row that wanted no more than half of it */
   int patience; /* calls to let pass before another attempt to enlarge it */
   int held;     /* cores it has acquired and not released */
-} self __attribute__((tls_model("initial-exec"))); /* 24 bytes: room is left for them in dlopen() */
+} self;
 
 /* Cores in use by the calls of this process, and how many it has. */
 static atomic_int busy, cores_known = INT_MAX;
