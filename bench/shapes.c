@@ -138,6 +138,8 @@ FILE *xgb_open_data(const char *name)
   static const char *const patterns[] = {"%s",
                                          "bench/%s",
                                          "bench/shapes/%s.txt",
+                                         "../bench/%s", /* from a build directory */
+                                         "../bench/shapes/%s.txt",
                                          XGB_DATADIR "/%s",
                                          XGB_DATADIR "/shapes/%s",
                                          XGB_DATADIR "/shapes/%s.txt"};
