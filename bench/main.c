@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/env.h"
+#include "../common/plan.h"
 #include "args.h"
 #include "commands.h"
 #include "machine.h"
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
   for (int i = 0; i < COMMANDS; i++) {
     if (strcmp(argv[1], commands[i].name) != 0) continue;
     /* The first call is timed from here: it reads the environment itself. */
-    if (commands[i].help && xg_env()->problems > 0) return XGB_EXIT_USAGE;
+    if (commands[i].help && xg_environment_problems() > 0) return XGB_EXIT_USAGE;
     return commands[i].run(argc - 1, argv + 1);
   }
   fprintf(stderr, "xgemm: unknown command \"%s\"; accepted:", argv[1]);

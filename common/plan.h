@@ -28,6 +28,10 @@ xgemm_status xg_request_from_public(struct xg_request *out, const xgemm_options 
 /* A kernel named by default (environment, xgemm_set_defaults), if it fits this problem. */
 void xg_request_default_kernel(struct xg_request *r, const struct xg_problem *p);
 
+/* How many environment variables have values that are not understood (each was named on stderr), an
+ * unknown XGEMM_KERNEL among them. */
+int xg_environment_problems(void);
+
 /* Decide. On failure the reason is set. */
 xgemm_status xg_decide(const struct xg_problem *p, const struct xg_request *r,
                        struct xg_decision *d);

@@ -57,6 +57,12 @@ static void initialise_once(void)
   pthread_once(&once, initialise);
 }
 
+int xg_environment_problems(void)
+{
+  initialise_once();
+  return xg_env()->problems + (xg_env()->kernel && !environment_kernel);
+}
+
 xgemm_status xgemm_set_defaults(const xgemm_options *options)
 {
   static const xgemm_options none = XGEMM_OPTIONS_INIT;
