@@ -98,7 +98,7 @@ CU
   AS_IF([test $have_cuda = no],
     [xg_cuda_said="  $xg_line
 $xg_cuda_said"
-     AC_MSG_WARN([$xg_cuda_why:
-$xg_cuda_said])])
+     AS_IF([test "x$with_cuda" = xauto], [AC_MSG_WARN([no GPU engine: $xg_cuda_why:
+$xg_cuda_said])])])
   rm -f conftest*
 ])

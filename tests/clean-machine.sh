@@ -33,10 +33,10 @@ inside() {
   unshare -m sh -c "mount -t proc proc $root/proc && mount --rbind /sys $root/sys && mount --rbind /dev $root/dev && $with
     exec env -i HOME=/root TERM=dumb LANG=C PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot $root sh -c \"\$1\"" sh "$2"
 }
-fresh() { # a new root with the tree in /src, as a clone has it
+fresh() { # a new root with the tree in /src: the files that a clone would have, uncommitted ones too
   cp -a "$work/base" "$work/$1"
-  (cd "$source" && tar -cf - --exclude='./build*' --exclude=./out --exclude=./.git --exclude=./autom4te.cache \
-    --exclude=./configure --exclude=Makefile.in .) | tar -xf - -C "$work/$1/src"
+  (cd "$source" && git ls-files -co --exclude-standard -z | tar -cf - --null -T -) | tar -xf - -C "$work/$1/src" ||
+    fail 'the tree is no git clone'
 }
 
 scenario_quickstart() {

@@ -3,9 +3,9 @@
 # "N passed, N failed, N skipped", counted in cases where a program tells them (CMocka), else in
 # programs; it fails if anything failed, or if nothing passed.
 cd "${1:-.}" || exit 1
-for trs in $(find . -name '*.trs' | sort); do
+for trs in $(find tests -name '*.trs' | sort); do
   result=$(sed -n 's/^:global-test-result: //p' "$trs")
-  awk -v result="$result" -v name="${trs#./}" '
+  awk -v result="$result" -v name="$trs" '
     function said(word) { # CMocka closes with lines such as "[  PASSED  ] 12 test(s)."
       if (!match($0, "\\[  " word " *\\] [0-9]+ test")) return 0
       return substr($0, RSTART + 13) + 0

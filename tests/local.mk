@@ -55,6 +55,7 @@ tests_t_gpu_big_SOURCES = tests/t-gpu-big.c $(card)
 
 # Scripts: run in the build folder, with the variables of AM_TESTS_ENVIRONMENT.
 script_tests = \
+  tests/results.sh \
   tests/rooms.sh \
   tests/symbols.sh \
   tests/t-bench.sh \
@@ -65,6 +66,7 @@ script_tests = \
 
 # Of these, what `make check-quick` runs: under 20 s in all.
 quick_tests = \
+  tests/results.sh \
   tests/rooms.sh \
   tests/symbols.sh
 

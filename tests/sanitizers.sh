@@ -6,5 +6,5 @@ set -e
 source=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p build-sanitizers
 cd build-sanitizers
-"$source/configure" -q --without-cuda --disable-shared --enable-werror --enable-sanitizers CFLAGS='-g -O1'
+"$source/configure" -q --without-cuda --enable-werror --enable-sanitizers CFLAGS='-g -O1'
 make -j"$(nproc)" check "$@"
