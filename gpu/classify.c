@@ -3,6 +3,7 @@
  * made to (cuPointerGetAttributes, unlike the runtime's function, never does). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -15,11 +16,25 @@
 typedef CUresult ask_fn(unsigned count, CUpointer_attribute *what, void **values,
                         CUdeviceptr pointer);
 
+static atomic_int forked; /* this process is the child of one that had the library loaded */
+
+static void note_fork(void)
+{
+  atomic_store_explicit(&forked, 1, memory_order_relaxed);
+}
+
+static __attribute__((constructor)) void watch_forks(void)
+{
+  pthread_atfork(NULL, NULL, note_fork);
+}
+
+/* In a forked child the loader's lock may have been taken along from a thread that is not there any
+ * more, so dlopen() is not called; CUDA is of no use in such a child anyway. */
 static ask_fn *driver(void)
 {
   static _Atomic(ask_fn *) known;
   ask_fn *ask = atomic_load_explicit(&known, memory_order_relaxed);
-  if (ask) return ask;
+  if (ask || atomic_load_explicit(&forked, memory_order_relaxed)) return ask;
   void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (!library) return NULL;
   *(void **)&ask = dlsym(library, "cuPointerGetAttributes");

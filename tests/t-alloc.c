@@ -181,7 +181,7 @@ static int product_in_no_space(int threads, int warm)
   long size = child_proc_status("VmSize:");
   limit.rlim_cur = limit.rlim_max = (rlim_t)size * 1024 + 65536;
   if (setrlimit(RLIMIT_AS, &limit)) return 90;
-  void *large = malloc(64 << 20);
+  void *volatile large = malloc(64 << 20); /* volatile: the call must not be optimised away */
   if (large) return 91; /* the limit must bite */
   if (xgemm(&x.p, &o) != XGEMM_OK) return 1;
   return product_is_right(&x, 1) ? 0 : 2;
