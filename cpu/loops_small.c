@@ -73,18 +73,32 @@ static int wants_copy(const struct xg_problem *o, const struct xg_ukr *u)
   return (o->b.cs != 1 && o->n != 1) || few_sets(u, o->m, o->k, o->b.rs);
 }
 
+/* Rows of a copy need be no longer than the half vectors that will read them. */
+static int64_t sliver_width(const struct xg_ukr *u, int64_t n)
+{
+  const int64_t half = u->nr / 4;
+  return min64(u->nr, (n + half - 1) / half * half);
+}
+
+/* The kernel's own routine turns whole half vectors quickly; edges and strides are for the other.
+ */
+static xg_pack_fn *copy_of(const struct xg_ukr *u, int64_t n, int64_t rs_b)
+{
+  const int whole = n % (u->nr / 4) == 0 && rs_b == 1;
+  return u->pack && whole ? u->pack : xg_ukr_best(xg_ukr_type(u), XG_UKR_PACK)->pack;
+}
+
 /* B is copied, a sliver at a time. */
 static __attribute__((noinline)) void copied(const struct xg_problem *o, const struct xg_ukr *u,
                                              int64_t p, int64_t k, const union scalar *alpha,
                                              const union scalar *beta)
 {
   _Alignas(64) char sliver[SLIVER_BYTES];
-  const struct xg_ukr *packer = xg_ukr_best(o->type, XG_UKR_PACK);
   const int64_t e = (int64_t)xg_sizeof(o->type), nr = u->nr;
   for (int64_t j = 0; j < o->n; j += nr) {
-    const int64_t n = min64(nr, o->n - j);
-    packer->pack(nr, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
-    u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, nr, beta,
+    const int64_t n = min64(nr, o->n - j), width = sliver_width(u, n);
+    copy_of(u, n, o->b.rs)(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
+    u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, width, beta,
                at(&o->c, e, 0, j), o->c.rs);
   }
 }
