@@ -8,7 +8,7 @@
  * hidden length is gfortran's. */
 extern void xerbla_(const char *name, const int *info, size_t length) __attribute__((weak));
 
-static void report(xgemm_type type, int info)
+static __attribute__((cold, noinline)) void report(xgemm_type type, int info)
 {
   const char *name = type == XGEMM_F64 ? "DGEMM " : "SGEMM ";
   if (xerbla_)
@@ -48,24 +48,24 @@ void sgemm_(const char *transa, const char *transb, const int *m, const int *n, 
             const float *alpha, const float *a, const int *lda, const float *b, const int *ldb,
             const float *beta, float *c, const int *ldc)
 {
-  call(&(struct xg_blas_call){XGEMM_F32, transpose_of(*transa), transpose_of(*transb), *m, *n, *k,
-                              *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
+  call(&(struct xg_blas_call){XGEMM_F32, 0, transpose_of(*transa), transpose_of(*transb), *m, *n,
+                              *k, *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
 }
 
 void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
             const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
             const double *beta, double *c, const int *ldc)
 {
-  call(&(struct xg_blas_call){XGEMM_F64, transpose_of(*transa), transpose_of(*transb), *m, *n, *k,
-                              *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
+  call(&(struct xg_blas_call){XGEMM_F64, 0, transpose_of(*transa), transpose_of(*transb), *m, *n,
+                              *k, *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
 }
 
 void sgemm_64_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
                const int64_t *k, const float *alpha, const float *a, const int64_t *lda,
                const float *b, const int64_t *ldb, const float *beta, float *c, const int64_t *ldc)
 {
-  call(&(struct xg_blas_call){XGEMM_F32, transpose_of(*transa), transpose_of(*transb), *m, *n, *k,
-                              *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
+  call(&(struct xg_blas_call){XGEMM_F32, 0, transpose_of(*transa), transpose_of(*transb), *m, *n,
+                              *k, *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
 }
 
 void dgemm_64_(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
@@ -73,6 +73,6 @@ void dgemm_64_(const char *transa, const char *transb, const int64_t *m, const i
                const double *b, const int64_t *ldb, const double *beta, double *c,
                const int64_t *ldc)
 {
-  call(&(struct xg_blas_call){XGEMM_F64, transpose_of(*transa), transpose_of(*transb), *m, *n, *k,
-                              *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
+  call(&(struct xg_blas_call){XGEMM_F64, 0, transpose_of(*transa), transpose_of(*transb), *m, *n,
+                              *k, *lda, *ldb, *ldc, *alpha, *beta, a, b, c});
 }

@@ -4,33 +4,44 @@
 
 #include "plan.h"
 
-/* One BLAS call after its letters or enums are understood; column-major sense. */
+/* One BLAS call after its letters or enums are understood. */
 struct xg_blas_call {
   xgemm_type type;
-  int transa, transb; /* 0 or 1 */
+  int row_major;      /* 0 or 1 */
+  int transa, transb; /* 0 or 1; anything else: not understood */
   int64_t m, n, k, lda, ldb, ldc;
   double alpha, beta;
   const void *a, *b;
   void *c;
 };
 
-/* The rows that op(X) = X or X^T needs stored. */
-static inline int xg_ld_too_short(int64_t ld, int64_t rows)
+/* Whether op(X)'s rows run along the leading dimension. */
+static inline int xg_blas_turned(const struct xg_blas_call *g, int trans)
 {
-  return ld < (rows > 1 ? rows : 1);
+  return (trans != 0) != (g->row_major != 0);
 }
 
-/* Fortran's number of the first bad argument from M on, 0: none. The one rule for both front ends.
- */
+static inline int xg_ld_too_short(int64_t ld, int64_t least)
+{
+  return ld < least || ld < 1;
+}
+
+/* The one rule for all front ends: which argument is the first bad one. Column-major 3 4 5 8 10 13
+ * for m n k lda ldb ldc, which is Fortran's count; 0: none. */
 static inline int xg_blas_check(const struct xg_blas_call *g)
 {
-  if (g->m < 0) return 3;
-  if (g->n < 0) return 4;
-  if (g->k < 0) return 5;
-  if (xg_ld_too_short(g->lda, g->transa ? g->k : g->m)) return 8;
-  if (xg_ld_too_short(g->ldb, g->transb ? g->n : g->k)) return 10;
-  if (xg_ld_too_short(g->ldc, g->m)) return 13;
+  if ((g->m | g->n | g->k) < 0) return g->m < 0 ? 3 : g->n < 0 ? 4 : 5;
+  if (xg_ld_too_short(g->lda, xg_blas_turned(g, g->transa) ? g->k : g->m)) return 8;
+  if (xg_ld_too_short(g->ldb, xg_blas_turned(g, g->transb) ? g->n : g->k)) return 10;
+  if (xg_ld_too_short(g->ldc, g->row_major ? g->n : g->m)) return 13;
   return 0;
+}
+
+/* A matrix whose rows (turned) or columns lie `ld` apart. */
+static inline struct xg_operand xg_blas_operand(const void *data, int turned, int64_t ld)
+{
+  return turned ? (struct xg_operand){(void *)data, ld, 1}
+                : (struct xg_operand){(void *)data, 1, ld};
 }
 
 static inline struct xg_problem xg_blas_problem(const struct xg_blas_call *g)
@@ -44,9 +55,9 @@ static inline struct xg_problem xg_blas_problem(const struct xg_blas_call *g)
       .k = g->k,
       .alpha = g->alpha,
       .beta = g->beta,
-      .a = {(void *)g->a, g->transa ? g->lda : 1, g->transa ? 1 : g->lda},
-      .b = {(void *)g->b, g->transb ? g->ldb : 1, g->transb ? 1 : g->ldb},
-      .c = {g->c, 1, g->ldc},
+      .a = xg_blas_operand(g->a, xg_blas_turned(g, g->transa), g->lda),
+      .b = xg_blas_operand(g->b, xg_blas_turned(g, g->transb), g->ldb),
+      .c = xg_blas_operand(g->c, g->row_major, g->ldc),
   };
 }
 

@@ -29,6 +29,13 @@ static int swapped(int position)
   return position;
 }
 
+/* 0: no transpose, 1: transpose, -1: unknown. */
+static inline int transpose_of(CBLAS_TRANSPOSE trans)
+{
+  const unsigned code = (unsigned)trans - CblasNoTrans;
+  return code > CblasConjTrans - CblasNoTrans ? -1 : code != 0;
+}
+
 /* `position` counts the arguments of the call the user wrote. */
 static void report(xgemm_type type, int row_major, int position, const char *format, int value)
 {
@@ -44,61 +51,32 @@ static void report(xgemm_type type, int row_major, int position, const char *for
   RowMajorStrg = 0;
 }
 
-/* 0: no transpose, 1: transpose, -1: unknown. */
-static inline int transpose_of(CBLAS_TRANSPOSE trans)
+/* What is wrong with a call of which `bad` (xg_blas_check) or an enum is. */
+static __attribute__((cold, noinline)) void refuse(xgemm_type type, CBLAS_LAYOUT layout,
+                                                   CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
+                                                   int bad)
 {
-  switch ((int)trans) {
-  case CblasNoTrans:
-    return 0;
-  case CblasTrans:
-  case CblasConjTrans:
-    return 1;
-  }
-  return -1;
-}
-
-/* The first bad argument as the user counts, 0: none. Row-major leading dimensions count columns.
- */
-static inline int first_bad(const struct xg_blas_call *g, int row_major)
-{
-  int64_t columns_a = g->transa ? g->m : g->k, columns_b = g->transb ? g->k : g->n;
-  int64_t rows_a = g->transa ? g->k : g->m, rows_b = g->transb ? g->n : g->k;
-  if (g->m < 0) return 4;
-  if (g->n < 0) return 5;
-  if (g->k < 0) return 6;
-  if (xg_ld_too_short(g->lda, row_major ? columns_a : rows_a)) return 9;
-  if (xg_ld_too_short(g->ldb, row_major ? columns_b : rows_b)) return 11;
-  if (xg_ld_too_short(g->ldc, row_major ? g->n : g->m)) return 14;
-  return 0;
+  const int row_major = (int)layout == CblasRowMajor;
+  if (!row_major && (int)layout != CblasColMajor)
+    report(type, 0, 1, "Illegal layout setting, %d\n", (int)layout);
+  else if (transpose_of(transa) < 0)
+    report(type, row_major, 2, "Illegal TransA setting, %d\n", (int)transa);
+  else if (transpose_of(transb) < 0)
+    report(type, row_major, 3, "Illegal TransB setting, %d\n", (int)transb);
+  else
+    report(type, row_major, bad + 1, "", 0);
 }
 
 static inline void call(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
                         const struct xg_blas_call *g)
 {
-  int row_major = (int)layout == CblasRowMajor;
-  if (!row_major && (int)layout != CblasColMajor) {
-    report(g->type, 0, 1, "Illegal layout setting, %d\n", (int)layout);
-    return;
-  }
-  if (g->transa < 0) {
-    report(g->type, row_major, 2, "Illegal TransA setting, %d\n", (int)transa);
-    return;
-  }
-  if (g->transb < 0) {
-    report(g->type, row_major, 3, "Illegal TransB setting, %d\n", (int)transb);
-    return;
-  }
-  int bad = first_bad(g, row_major);
-  if (bad) {
-    report(g->type, row_major, bad, "", 0);
+  const int known = (unsigned)layout - CblasRowMajor <= CblasColMajor - CblasRowMajor;
+  const int bad = xg_blas_check(g);
+  if (!known || g->transa < 0 || g->transb < 0 || bad) {
+    refuse(g->type, layout, transa, transb, bad);
     return;
   }
   struct xg_problem p = xg_blas_problem(g);
-  if (row_major) {
-    p.a = (struct xg_operand){p.a.data, p.a.cs, p.a.rs};
-    p.b = (struct xg_operand){p.b.data, p.b.cs, p.b.rs};
-    p.c = (struct xg_operand){p.c.data, p.c.cs, p.c.rs};
-  }
   xg_execute_blas(&p);
 }
 
@@ -107,8 +85,8 @@ void cblas_sgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE tr
                  float *c, int ldc)
 {
   call(layout, transa, transb,
-       &(struct xg_blas_call){XGEMM_F32, transpose_of(transa), transpose_of(transb), m, n, k, lda,
-                              ldb, ldc, alpha, beta, a, b, c});
+       &(struct xg_blas_call){XGEMM_F32, (int)layout == CblasRowMajor, transpose_of(transa),
+                              transpose_of(transb), m, n, k, lda, ldb, ldc, alpha, beta, a, b, c});
 }
 
 void cblas_dgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int m, int n,
@@ -116,8 +94,8 @@ void cblas_dgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE tr
                  double beta, double *c, int ldc)
 {
   call(layout, transa, transb,
-       &(struct xg_blas_call){XGEMM_F64, transpose_of(transa), transpose_of(transb), m, n, k, lda,
-                              ldb, ldc, alpha, beta, a, b, c});
+       &(struct xg_blas_call){XGEMM_F64, (int)layout == CblasRowMajor, transpose_of(transa),
+                              transpose_of(transb), m, n, k, lda, ldb, ldc, alpha, beta, a, b, c});
 }
 
 void cblas_sgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int64_t m,
@@ -125,8 +103,8 @@ void cblas_sgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE
                     int64_t ldb, float beta, float *c, int64_t ldc)
 {
   call(layout, transa, transb,
-       &(struct xg_blas_call){XGEMM_F32, transpose_of(transa), transpose_of(transb), m, n, k, lda,
-                              ldb, ldc, alpha, beta, a, b, c});
+       &(struct xg_blas_call){XGEMM_F32, (int)layout == CblasRowMajor, transpose_of(transa),
+                              transpose_of(transb), m, n, k, lda, ldb, ldc, alpha, beta, a, b, c});
 }
 
 void cblas_dgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int64_t m,
@@ -134,8 +112,8 @@ void cblas_dgemm_64(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE
                     const double *b, int64_t ldb, double beta, double *c, int64_t ldc)
 {
   call(layout, transa, transb,
-       &(struct xg_blas_call){XGEMM_F64, transpose_of(transa), transpose_of(transb), m, n, k, lda,
-                              ldb, ldc, alpha, beta, a, b, c});
+       &(struct xg_blas_call){XGEMM_F64, (int)layout == CblasRowMajor, transpose_of(transa),
+                              transpose_of(transb), m, n, k, lda, ldb, ldc, alpha, beta, a, b, c});
 }
 
 void cblas_sgemm64_(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int64_t m,

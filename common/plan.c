@@ -219,16 +219,20 @@ static xgemm_status execute_slowly(const struct xg_problem *p)
   return xg_execute(p, &request);
 }
 
-xgemm_status xg_execute_default(const struct xg_problem *p)
+static inline int done_quickly(const struct xg_problem *p)
 {
-  if (xg_is_nothing(p)) return XGEMM_OK;
-  if (atomic_load_explicit(&xg_slow_word, memory_order_acquire) == 0 && xg_tiny(p)) return XGEMM_OK;
-  return execute_slowly(p);
+  return xg_is_nothing(p) ||
+         (atomic_load_explicit(&xg_slow_word, memory_order_acquire) == 0 && xg_tiny(p));
 }
 
-void xg_execute_blas(const struct xg_problem *p)
+xgemm_status xg_execute_default(const struct xg_problem *p)
 {
-  xgemm_status status = xg_execute_default(p);
+  return done_quickly(p) ? XGEMM_OK : execute_slowly(p);
+}
+
+static __attribute__((noinline)) void execute_blas_slowly(const struct xg_problem *p)
+{
+  xgemm_status status = execute_slowly(p);
   if (status == XGEMM_OK) return;
   /* What was forced by default cannot do it; a BLAS name has no way to say no, so it is said once,
    * and the product is computed. */
@@ -238,4 +242,10 @@ void xg_execute_blas(const struct xg_problem *p)
             xgemm_last_reason());
   struct xg_request request = {.backend = XGEMM_BACKEND_CPU};
   decide_and_run(p, &request);
+}
+
+/* The way of the smallest calls: what is rare is kept out of it, registers to save included. */
+void xg_execute_blas(const struct xg_problem *p)
+{
+  if (!done_quickly(p)) execute_blas_slowly(p);
 }

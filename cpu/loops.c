@@ -297,10 +297,8 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
 
 int xg_orient(const struct xg_problem *p, struct xg_problem *oriented)
 {
-  const int by_row = p->c.cs == 1 || p->n == 1, by_column = p->c.rs == 1 || p->m == 1;
-  int transpose = by_column && !by_row;
-  if (by_row == by_column && p->m != p->n) transpose = by_row ? p->m > p->n : 0;
+  const int transpose = xg_is_better_transposed(p);
   *oriented = transpose ? xg_problem_transposed(p) : *p;
-  if (oriented->n == 1 && (by_row || by_column)) oriented->c.cs = 1;
+  if (oriented->n == 1) oriented->c.cs = 1;
   return transpose;
 }

@@ -15,6 +15,12 @@ enum { XG_TILE_BYTES = 16384 };
  * if it transposed. Of a single row or column the strides that no element needs are set to 1. */
 int xg_orient(const struct xg_problem *p, struct xg_problem *oriented);
 
+static inline int xg_is_better_transposed(const struct xg_problem *p)
+{
+  const int by_row = p->c.cs == 1 || p->n == 1, by_column = p->c.rs == 1 || p->m == 1;
+  return by_column && (by_row ? p->m > p->n : 1);
+}
+
 /* Bytes of workspace: a packed panel of B shared by all threads and a packed block of A for each,
  *     e (ceil(NC/NR) NR KC + threads * ceil(MC/MR) MR KC), each part rounded up to 64 bytes. */
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads);

@@ -12,7 +12,7 @@ enum {
   INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself */
   TINY_MNK = 40 * 40 * 40,       /* below it a second thread does not pay */
-  TINY_SIDE = 256
+  TINY_SIDE = 256                /* a power of two */
 };
 
 union scalar {
@@ -35,6 +35,12 @@ static int64_t kc_limit(const struct xg_ukr *u)
   return SLIVER_BYTES / (u->nr * (int64_t)xg_sizeof(xg_ukr_type(u)));
 }
 
+/* k <= kc_limit(u), without a division. */
+static int whole_k(const struct xg_ukr *u, int64_t k)
+{
+  return k * u->nr * (int64_t)xg_sizeof(xg_ukr_type(u)) <= SLIVER_BYTES;
+}
+
 int64_t xg_small_kc(const struct xg_ukr *u, int64_t k)
 {
   const int64_t most = kc_limit(u);
@@ -54,13 +60,32 @@ int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
          o->n <= INPLACE_MNK && o->m * o->k * o->n <= INPLACE_MNK;
 }
 
-/* Whether to copy B, which changes no bit: it does not run along n, or its rows lie so that a cache
- * maps them to few sets and they are used by several blocks of rows. */
-static int wants_copy(const struct xg_problem *o, const struct xg_ukr *u)
+/* Whether a cache maps B's rows to few sets, and they are used by several blocks of rows. */
+static inline int few_sets(const struct xg_ukr *u, int64_t m, int64_t k, int64_t rs_b)
 {
   enum { FEW_SETS = 1024 };
-  if (o->b.cs != 1 && o->n != 1) return 1;
-  return o->m > u->mr && o->k > 16 && o->b.rs * (int64_t)xg_sizeof(o->type) % FEW_SETS == 0;
+  return m > u->mr && k > 16 && rs_b * (int64_t)xg_sizeof(xg_ukr_type(u)) % FEW_SETS == 0;
+}
+
+/* Whether to copy B, which changes no bit: it does not run along n, or few_sets(). */
+static int wants_copy(const struct xg_problem *o, const struct xg_ukr *u)
+{
+  return (o->b.cs != 1 && o->n != 1) || few_sets(u, o->m, o->k, o->b.rs);
+}
+
+/* Rows of a copy need be no longer than the half vectors that will read them. */
+static int64_t sliver_width(const struct xg_ukr *u, int64_t n)
+{
+  const int64_t half = u->nr / 4;
+  return min64(u->nr, (n + half - 1) / half * half);
+}
+
+/* The kernel's own routine turns whole half vectors quickly; edges and strides are for the other.
+ */
+static xg_pack_fn *copy_of(const struct xg_ukr *u, int64_t n, int64_t rs_b)
+{
+  const int whole = n % (u->nr / 4) == 0 && rs_b == 1;
+  return u->pack && whole ? u->pack : xg_ukr_best(xg_ukr_type(u), XG_UKR_PACK)->pack;
 }
 
 /* B is copied, a sliver at a time. */
@@ -69,25 +94,30 @@ static __attribute__((noinline)) void copied(const struct xg_problem *o, const s
                                              const union scalar *beta)
 {
   _Alignas(64) char sliver[SLIVER_BYTES];
-  const struct xg_ukr *packer = xg_ukr_best(o->type, XG_UKR_PACK);
   const int64_t e = (int64_t)xg_sizeof(o->type), nr = u->nr;
   for (int64_t j = 0; j < o->n; j += nr) {
-    const int64_t n = min64(nr, o->n - j);
-    packer->pack(nr, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
-    u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, nr, beta,
+    const int64_t n = min64(nr, o->n - j), width = sliver_width(u, n);
+    copy_of(u, n, o->b.rs)(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
+    u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, width, beta,
                at(&o->c, e, 0, j), o->c.rs);
   }
 }
 
-static inline void run(const struct xg_problem *o, const struct xg_ukr *u)
+static inline void set(union scalar *s, xgemm_type type, double value)
+{
+  if (type == XGEMM_F64)
+    s->d = value;
+  else
+    s->f = (float)value;
+}
+
+static void run(const struct xg_problem *o, const struct xg_ukr *u)
 {
   const int64_t e = (int64_t)xg_sizeof(o->type);
   union scalar alpha, beta, one;
-  if (o->type == XGEMM_F64) {
-    alpha.d = o->alpha, beta.d = o->beta, one.d = 1;
-  } else {
-    alpha.f = (float)o->alpha, beta.f = (float)o->beta, one.f = 1;
-  }
+  set(&alpha, o->type, o->alpha);
+  set(&beta, o->type, o->beta);
+  set(&one, o->type, 1);
   const int64_t kc = xg_small_kc(u, o->k);
   for (int64_t p = 0; p < o->k; p += kc) {
     const int64_t k = min64(kc, o->k - p);
@@ -148,18 +178,42 @@ void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr
 
 /* ---------------------------------------------------------------- the tiny path */
 
+static __attribute__((noinline)) int tiny_copied(const struct xg_problem *p, const struct xg_ukr *u,
+                                                 union scalar alpha, union scalar beta)
+{
+  struct xg_problem o;
+  xg_orient(p, &o);
+  copied(&o, u, 0, o.k, &alpha, &beta);
+  return 1;
+}
+
+/* An oriented product with unit stride along the rows of C. */
+static inline int tiny(const struct xg_problem *p, int64_t m, int64_t n, const struct xg_operand *a,
+                       int64_t rs_a, int64_t cs_a, const struct xg_operand *b, int64_t rs_b,
+                       int64_t cs_b, int64_t rs_c)
+{
+  const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
+  if (!whole_k(u, p->k)) return 0;
+  union scalar alpha, beta;
+  set(&alpha, p->type, p->alpha);
+  set(&beta, p->type, p->beta);
+  if ((cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b)) return tiny_copied(p, u, alpha, beta);
+  u->inplace(m, n, p->k, &alpha, a->data, rs_a, cs_a, b->data, rs_b, &beta, p->c.data, rs_c);
+  return 1;
+}
+
+/* The fields are picked one by one: xg_orient() copies the whole, reading in vectors what the front
+ * end has just written in words, and that stalls for longer than the smallest products take. */
 int xg_cpu_tiny(const struct xg_problem *p)
 {
   if (xg_is_scale_only(p)) {
     xg_scale_host(p);
     return 1;
   }
-  if (p->m > TINY_SIDE || p->n > TINY_SIDE || p->k > TINY_SIDE || p->m * p->n * p->k > TINY_MNK)
-    return 0;
-  struct xg_problem o;
-  xg_orient(p, &o);
-  const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
-  if (!xg_is_small(&o, u)) return 0;
-  run(&o, u);
-  return 1;
+  if ((p->m | p->n | p->k) >= 2 * TINY_SIDE || p->m * p->n * p->k > TINY_MNK) return 0;
+  if (xg_is_better_transposed(p))
+    return tiny(p, p->n, p->m, &p->b, p->b.cs, p->b.rs, &p->a, p->a.cs, p->a.rs, p->c.cs);
+  if (p->c.cs == 1 || p->n == 1)
+    return tiny(p, p->m, p->n, &p->a, p->a.rs, p->a.cs, &p->b, p->b.rs, p->b.cs, p->c.rs);
+  return 0;
 }

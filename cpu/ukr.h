@@ -27,6 +27,8 @@
  *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
  *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
  *   - otherwise the same rules.
+ *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along n;
+ *     where `pack` is NULL the best of the PACK routines does that.
  *
  * PACK routines (kind XG_UKR_PACK): fill one panel of `width` (an MR or an NR) from a source of any
  * strides. They move bits and round nothing.
@@ -66,7 +68,7 @@ struct xg_ukr {
   int priority; /* among kernels of one isa, kind and type the highest is the default */
   xg_panel_fn *panel;     /* PANEL */
   xg_inplace_fn *inplace; /* INPLACE */
-  xg_pack_fn *pack;       /* PACK */
+  xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
 };
 
 /* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */

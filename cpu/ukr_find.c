@@ -1,6 +1,5 @@
 #include "ukr_find.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "cpuid.h"
@@ -9,7 +8,7 @@
 enum { TYPES = 2, KINDS = 3 };
 
 /* Filled from a local copy by whoever comes first; a second writer stores the same pointers. */
-static _Atomic(const struct xg_ukr *) chosen[TYPES][KINDS];
+_Atomic(const struct xg_ukr *) xg_ukr_chosen[TYPES][KINDS];
 
 static int better(const struct xg_ukr *u, const struct xg_ukr *than)
 {
@@ -34,16 +33,13 @@ static void choose_all(void)
   }
   for (int t = 0; t < TYPES; t++)
     for (int k = 0; k < KINDS; k++)
-      atomic_store_explicit(&chosen[t][k], best[t][k], memory_order_release);
+      atomic_store_explicit(&xg_ukr_chosen[t][k], best[t][k], memory_order_release);
 }
 
-const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind)
+const struct xg_ukr *xg_ukr_choose(xgemm_type type, enum xg_ukr_kind kind)
 {
-  _Atomic(const struct xg_ukr *) *place = &chosen[type == XGEMM_F64][kind];
-  const struct xg_ukr *u = atomic_load_explicit(place, memory_order_acquire);
-  if (u) return u;
   choose_all();
-  return atomic_load_explicit(place, memory_order_acquire);
+  return atomic_load_explicit(&xg_ukr_chosen[type == XGEMM_F64][kind], memory_order_acquire);
 }
 
 const struct xg_ukr *xg_ukr_by_name(const char *name)

@@ -2,13 +2,24 @@
 #ifndef XG_UKR_FIND_H
 #define XG_UKR_FIND_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "../common/backend.h"
 #include "ukr.h"
 
+/* [f64][kind]: NULL until someone has asked, then never again. */
+extern _Atomic(const struct xg_ukr *) xg_ukr_chosen[2][3];
+
+const struct xg_ukr *xg_ukr_choose(xgemm_type type, enum xg_ukr_kind kind);
+
 /* The highest instruction set first, then the highest priority. Never NULL. Found once. */
-const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind);
+static inline const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind)
+{
+  const struct xg_ukr *u =
+      atomic_load_explicit(&xg_ukr_chosen[type == XGEMM_F64][kind], memory_order_acquire);
+  return u ? u : xg_ukr_choose(type, kind);
+}
 
 /* A panel or in-place kernel by its name, usable on this machine or not; NULL: there is none. */
 const struct xg_ukr *xg_ukr_by_name(const char *name);

@@ -1,18 +1,20 @@
 /* sgemm_avx512_inplace: f32, small products read where they are, AVX-512.
  *
- * C is cut into strips of 32 columns and those into blocks of at most 14 rows, as even as they
- * come; each block lives in registers over the whole of k:
+ * C is cut into strips of 32 columns and those into blocks of at most 14 rows (20 for Y), as even
+ * as they come; each block lives in registers over the whole of k:
  *
  *      shape   columns   a row of B        accumulators      k step, rows = r
- *      Y        1 - 8    1 ymm             r ymm             r FMAs (half width)
- *      Z        9 - 16   1 zmm             r zmm             r FMAs
- *      ZY      17 - 24   1 zmm + 1 ymm     r zmm + r ymm     1.5 r
- *      ZZ      25 - 32   2 zmm             2 r zmm           2 r FMAs
+ *      Y        1 - 8     1 ymm             r ymm             r FMAs (half width)
+ *      Z        9 - 16    1 zmm             r zmm             r FMAs
+ *      ZY      17 - 24    1 zmm + 1 ymm     r zmm + r ymm     1.5 r
+ *      ZZ      25 - 32    2 zmm             2 r zmm           2 r FMAs
  *
  * The last vector of a strip is masked, so nothing outside the operands is touched. Elements of A
  * are broadcast from wherever they are: row i is reached as base[i/5] + (i%5)*rs, which x86
- * addressing does with three pointers and two index registers. Bound by the FMA units from 8 rows
- * of ZZ on; by FMA latency when r is small.
+ * addressing does with three or four pointers and two index registers. Bound by the FMA units from
+ * 8 rows of ZZ on; by FMA latency when r is small. The smallest products cost little more than the
+ * way here: pointers travel in registers, what a block needs of the rest it loads once, and alpha =
+ * 1, beta = 0 is stored as it is, without a multiplication in the FMA units' way.
  */
 #ifndef __AVX512VL__
 #error "compile this file with -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma"
@@ -20,13 +22,12 @@
 #include <immintrin.h>
 #include "../../ukr.h"
 
-enum { MR = 14, NR = 32, VL = 16, HL = VL / 2 };
+enum { MR = 14, TALL = 20, NR = 32, VL = 16, HL = VL / 2 };
 enum shape { Y, Z, ZY, ZZ };
 
 struct args {
   int64_t k, rs_a, cs_a, rs_b, rs_c;
-  const float *a, *b;
-  float *c, alpha, beta;
+  float alpha, beta;
   __mmask16 last; /* columns of the last vector */
 };
 
@@ -36,44 +37,66 @@ static inline __attribute__((always_inline)) int64_t offset(const int i, int64_t
   return i % 5 == 3 ? rs3 : (i % 5) * rs;
 }
 
-static inline __attribute__((always_inline)) void store_zmm(float *c, __m512 sum, __mmask16 mask,
-                                                            const struct args *x)
+/* What becomes of the sums. */
+enum scaling { PLAIN, ALPHA, ALPHA_BETA };
+
+static inline __attribute__((always_inline)) void
+store_zmm(float *c, __m512 r, __mmask16 mask, const enum scaling s, const struct args *x)
 {
-  __m512 r = _mm512_mul_ps(_mm512_set1_ps(x->alpha), sum);
-  if (x->beta != 0) {
-    const __m512 old = _mm512_mul_ps(_mm512_set1_ps(x->beta), _mm512_maskz_loadu_ps(mask, c));
-    r = _mm512_fmadd_ps(_mm512_set1_ps(x->alpha), sum, old);
-  }
+  const __m512 alpha = _mm512_set1_ps(x->alpha), beta = _mm512_set1_ps(x->beta);
+  if (s == ALPHA) r = _mm512_mul_ps(alpha, r);
+  if (s == ALPHA_BETA)
+    r = _mm512_fmadd_ps(alpha, r, _mm512_mul_ps(beta, _mm512_maskz_loadu_ps(mask, c)));
   _mm512_mask_storeu_ps(c, mask, r);
 }
 
-static inline __attribute__((always_inline)) void store_ymm(float *c, __m256 sum, __mmask8 mask,
-                                                            const struct args *x)
+static inline __attribute__((always_inline)) void
+store_ymm(float *c, __m256 r, __mmask8 mask, const enum scaling s, const struct args *x)
 {
-  __m256 r = _mm256_mul_ps(_mm256_set1_ps(x->alpha), sum);
-  if (x->beta != 0) {
-    const __m256 old = _mm256_mul_ps(_mm256_set1_ps(x->beta), _mm256_maskz_loadu_ps(mask, c));
-    r = _mm256_fmadd_ps(_mm256_set1_ps(x->alpha), sum, old);
-  }
+  const __m256 alpha = _mm256_set1_ps(x->alpha), beta = _mm256_set1_ps(x->beta);
+  if (s == ALPHA) r = _mm256_mul_ps(alpha, r);
+  if (s == ALPHA_BETA)
+    r = _mm256_fmadd_ps(alpha, r, _mm256_mul_ps(beta, _mm256_maskz_loadu_ps(mask, c)));
   _mm256_mask_storeu_ps(c, mask, r);
 }
 
+struct sums {
+  __m512 z[MR], z2[MR];
+  __m256 y[TALL];
+};
+
+static inline __attribute__((always_inline)) void store(const int rows, const enum shape s,
+                                                        const enum scaling scaling, float *c,
+                                                        const struct sums *t, const struct args *x)
+{
+  const __mmask16 m0 = s == Z ? x->last : (__mmask16)0xffff;
+  const int64_t rs = x->rs_c;
+#pragma GCC unroll 20
+  for (int i = 0; i < rows; i++, c += rs) {
+    if (s != Y) store_zmm(c, t->z[i], m0, scaling, x);
+    if (s == ZZ) store_zmm(c + VL, t->z2[i], x->last, scaling, x);
+    if (s == Y || s == ZY)
+      store_ymm(c + (s == ZY ? VL : 0), t->y[i], (__mmask8)x->last, scaling, x);
+  }
+}
+
 static inline __attribute__((always_inline)) void block(const int rows, const enum shape s,
-                                                        const struct args *x)
+                                                        const struct args *x, const float *a0,
+                                                        const float *b, float *c)
 {
   const int has_z = s != Y, has_y = s == Y || s == ZY, has_z2 = s == ZZ;
   const __mmask16 m0 = s == Z ? x->last : (__mmask16)0xffff, m1 = x->last;
   const __mmask8 my = (__mmask8)x->last;
   const int y_at = s == ZY ? VL : 0;
-  __m512 z[MR], z2[MR];
-  __m256 y[MR];
-#pragma GCC unroll 14
+  struct sums t;
+#pragma GCC unroll 20
   for (int i = 0; i < rows; i++) {
-    z[i] = z2[i] = _mm512_setzero_ps();
-    y[i] = _mm256_setzero_ps();
+    if (has_z) t.z[i] = _mm512_setzero_ps();
+    if (has_z2) t.z2[i] = _mm512_setzero_ps();
+    if (has_y) t.y[i] = _mm256_setzero_ps();
   }
-  const int64_t rs = x->rs_a, rs3 = 3 * rs, cs = x->cs_a;
-  const float *a[3] = {x->a, x->a + 5 * rs, x->a + 10 * rs}, *b = x->b;
+  const int64_t rs = x->rs_a, rs3 = 3 * rs, cs = x->cs_a, rs_b = x->rs_b;
+  const float *a[4] = {a0, a0 + 5 * rs, a0 + 10 * rs, a0 + 15 * rs};
 #pragma GCC unroll 1
   for (int64_t p = x->k; p > 0; p--) {
     __m512 bz, bz2;
@@ -81,131 +104,231 @@ static inline __attribute__((always_inline)) void block(const int rows, const en
     if (has_z) bz = _mm512_maskz_loadu_ps(m0, b);
     if (has_z2) bz2 = _mm512_maskz_loadu_ps(m1, b + VL);
     if (has_y) by = _mm256_maskz_loadu_ps(my, b + y_at);
-#pragma GCC unroll 14
+#pragma GCC unroll 20
     for (int i = 0; i < rows; i++) {
       const float *ai = a[i / 5] + offset(i, rs, rs3);
       if (has_z) {
         const __m512 v = _mm512_set1_ps(*ai);
-        z[i] = _mm512_fmadd_ps(v, bz, z[i]);
-        if (has_z2) z2[i] = _mm512_fmadd_ps(v, bz2, z2[i]);
-        if (has_y) y[i] = _mm256_fmadd_ps(_mm512_castps512_ps256(v), by, y[i]);
+        t.z[i] = _mm512_fmadd_ps(v, bz, t.z[i]);
+        if (has_z2) t.z2[i] = _mm512_fmadd_ps(v, bz2, t.z2[i]);
+        if (has_y) t.y[i] = _mm256_fmadd_ps(_mm512_castps512_ps256(v), by, t.y[i]);
       } else {
-        y[i] = _mm256_fmadd_ps(_mm256_set1_ps(*ai), by, y[i]);
+        t.y[i] = _mm256_fmadd_ps(_mm256_set1_ps(*ai), by, t.y[i]);
       }
     }
-    a[0] += cs, a[1] += cs, a[2] += cs;
-    b += x->rs_b;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) a[i] += cs;
+    b += rs_b;
   }
-
-  float *c = x->c;
-#pragma GCC unroll 14
-  for (int i = 0; i < rows; i++, c += x->rs_c) {
-    if (has_z) store_zmm(c, z[i], m0, x);
-    if (has_z2) store_zmm(c + VL, z2[i], m1, x);
-    if (has_y) store_ymm(c + y_at, y[i], my, x);
-  }
+  if (x->beta != 0)
+    store(rows, s, ALPHA_BETA, c, &t, x);
+  else if (x->alpha != 1)
+    store(rows, s, ALPHA, c, &t, x);
+  else
+    store(rows, s, PLAIN, c, &t, x);
 }
 
 static inline __attribute__((always_inline)) void rows_of(const enum shape s, int64_t rows,
-                                                          const struct args *x)
+                                                          const struct args *x, const float *a,
+                                                          const float *b, float *c)
 {
   switch (rows) {
   case 1:
-    block(1, s, x);
+    block(1, s, x, a, b, c);
     break;
   case 2:
-    block(2, s, x);
+    block(2, s, x, a, b, c);
     break;
   case 3:
-    block(3, s, x);
+    block(3, s, x, a, b, c);
     break;
   case 4:
-    block(4, s, x);
+    block(4, s, x, a, b, c);
     break;
   case 5:
-    block(5, s, x);
+    block(5, s, x, a, b, c);
     break;
   case 6:
-    block(6, s, x);
+    block(6, s, x, a, b, c);
     break;
   case 7:
-    block(7, s, x);
+    block(7, s, x, a, b, c);
     break;
   case 8:
-    block(8, s, x);
+    block(8, s, x, a, b, c);
     break;
   case 9:
-    block(9, s, x);
+    block(9, s, x, a, b, c);
     break;
   case 10:
-    block(10, s, x);
+    block(10, s, x, a, b, c);
     break;
   case 11:
-    block(11, s, x);
+    block(11, s, x, a, b, c);
     break;
   case 12:
-    block(12, s, x);
+    block(12, s, x, a, b, c);
     break;
   case 13:
-    block(13, s, x);
+    block(13, s, x, a, b, c);
     break;
-  default:
-    block(14, s, x);
+  case 14:
+    block(14, s, x, a, b, c);
+    break;
+  }
+  if (s != Y) return;
+  switch (rows) {
+  case 15:
+    block(15, s, x, a, b, c);
+    break;
+  case 16:
+    block(16, s, x, a, b, c);
+    break;
+  case 17:
+    block(17, s, x, a, b, c);
+    break;
+  case 18:
+    block(18, s, x, a, b, c);
+    break;
+  case 19:
+    block(19, s, x, a, b, c);
+    break;
+  case 20:
+    block(20, s, x, a, b, c);
     break;
   }
 }
 
-typedef void shape_fn(int64_t rows, const struct args *x);
+typedef void shape_fn(int64_t rows, const struct args *x, const float *a, const float *b, float *c);
 
-static __attribute__((noinline)) void shape_y(int64_t rows, const struct args *x)
+static __attribute__((noinline)) void shape_y(int64_t rows, const struct args *x, const float *a,
+                                              const float *b, float *c)
 {
-  rows_of(Y, rows, x);
+  rows_of(Y, rows, x, a, b, c);
 }
-static __attribute__((noinline)) void shape_z(int64_t rows, const struct args *x)
+static __attribute__((noinline)) void shape_z(int64_t rows, const struct args *x, const float *a,
+                                              const float *b, float *c)
 {
-  rows_of(Z, rows, x);
+  rows_of(Z, rows, x, a, b, c);
 }
-static __attribute__((noinline)) void shape_zy(int64_t rows, const struct args *x)
+static __attribute__((noinline)) void shape_zy(int64_t rows, const struct args *x, const float *a,
+                                               const float *b, float *c)
 {
-  rows_of(ZY, rows, x);
+  rows_of(ZY, rows, x, a, b, c);
 }
-static __attribute__((noinline)) void shape_zz(int64_t rows, const struct args *x)
+static __attribute__((noinline)) void shape_zz(int64_t rows, const struct args *x, const float *a,
+                                               const float *b, float *c)
 {
-  rows_of(ZZ, rows, x);
+  rows_of(ZZ, rows, x, a, b, c);
 }
 
 /* One strip: blocks of rows as even as they come, so that none is left with a row or two. */
-static inline void strip(int64_t m, shape_fn *fn, const struct args *strip_args)
+static inline void strip(int64_t m, int64_t mr, shape_fn *fn, const struct args *x, const float *a,
+                         const float *b, float *c)
 {
-  struct args x = *strip_args;
-  if (m <= MR) {
-    fn(m, &x);
-    return;
+  int64_t blocks = (m + mr - 1) / mr;
+  for (; m > mr; blocks--) {
+    /* in 32 bits, where division is quick, whenever that will do */
+    const int64_t rows = m <= UINT32_MAX ? (uint32_t)(m + blocks - 1) / (uint32_t)blocks : mr;
+    fn(rows, x, a, b, c);
+    a += rows * x->rs_a;
+    c += rows * x->rs_c;
+    m -= rows;
   }
-  const int64_t blocks = (m + MR - 1) / MR, base = m / blocks, longer = m % blocks;
-  for (int64_t i = 0; i < blocks; i++) {
-    const int64_t rows = base + (i < longer);
-    fn(rows, &x);
-    x.a += rows * x.rs_a;
-    x.c += rows * x.rs_c;
-  }
+  fn(m, x, a, b, c);
 }
 
 static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
-                   int64_t cs_a, const void *b, int64_t rs_b, const void *beta, void *c,
+                   int64_t cs_a, const void *b_p, int64_t rs_b, const void *beta, void *c_p,
                    int64_t rs_c)
 {
   static shape_fn *const shapes[] = {shape_y, shape_z, shape_zy, shape_zz};
-  struct args x = {k, rs_a, cs_a, rs_b, rs_c, a, b, c, *(const float *)alpha, *(const float *)beta,
-                   0};
-  for (x.last = 0xffff; n > NR; n -= NR) {
-    strip(m, shape_zz, &x);
-    x.b += NR;
-    x.c += NR;
+  const float *b = b_p;
+  float *c = c_p;
+  struct args x = {k, rs_a, cs_a, rs_b, rs_c, *(const float *)alpha, *(const float *)beta, 0xffff};
+  for (; n > NR; n -= NR) {
+    strip(m, MR, shape_zz, &x, a, b, c);
+    b += NR;
+    c += NR;
   }
-  const int64_t s = (n - 1) / HL;
-  x.last = (__mmask16)((1u << (s % 2 ? VL : HL)) - 1) >> (HL * (s + 1) - n);
-  strip(m, shapes[s], &x);
+  const unsigned s = (unsigned)(n - 1) / HL, width = s % 2 ? VL : HL;
+  x.last = (__mmask16)(((1u << width) - 1) >> (HL * (s + 1) - (unsigned)n));
+  strip(m, s == Y ? TALL : MR, shapes[s], &x, a, b, c);
+}
+
+/* ---------------------------------------------------------------- B that lies along k
+ *
+ * A piece of 16 rows and 4 steps of k, turned: a vector gathers the 128-bit pieces of rows s, s+4,
+ * ... by loads that merge a lane each, then 4 x 4 squares are turned within the lanes. The shuffles
+ * across lanes that turning a whole square of registers would need are spared. */
+
+enum { E = 16 / sizeof(float) };
+
+static inline __attribute__((always_inline)) __m512 gather_zmm(const float *src, int64_t is)
+{
+  __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(src));
+  r = _mm512_mask_broadcast_f32x4(r, 0xf << 4, _mm_loadu_ps(src + E * is));
+  r = _mm512_mask_broadcast_f32x4(r, 0xf << 8, _mm_loadu_ps(src + 2 * E * is));
+  return _mm512_mask_broadcast_f32x4(r, 0xf << 12, _mm_loadu_ps(src + 3 * E * is));
+}
+
+static inline __attribute__((always_inline)) __m256 gather_ymm(const float *src, int64_t is)
+{
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(src)), _mm_loadu_ps(src + E * is),
+                              1);
+}
+
+static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const float *src,
+                                                           int64_t is, float *dst)
+{
+  __m512 r[4], t[4];
+#pragma GCC unroll 4
+  for (int s = 0; s < 4; s++) r[s] = gather_zmm(src + s * is, is);
+  t[0] = _mm512_unpacklo_ps(r[0], r[1]), t[1] = _mm512_unpackhi_ps(r[0], r[1]);
+  t[2] = _mm512_unpacklo_ps(r[2], r[3]), t[3] = _mm512_unpackhi_ps(r[2], r[3]);
+#pragma GCC unroll 2
+  for (int h = 0; h < 2; h++) {
+    const __m512d lo = _mm512_castps_pd(t[h]), hi = _mm512_castps_pd(t[2 + h]);
+    _mm512_storeu_pd(dst + 2 * h * width, _mm512_unpacklo_pd(lo, hi));
+    _mm512_storeu_pd(dst + (2 * h + 1) * width, _mm512_unpackhi_pd(lo, hi));
+  }
+}
+
+static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const float *src,
+                                                           int64_t is, float *dst)
+{
+  __m256 r[4], t[4];
+#pragma GCC unroll 4
+  for (int s = 0; s < 4; s++) r[s] = gather_ymm(src + s * is, is);
+  t[0] = _mm256_unpacklo_ps(r[0], r[1]), t[1] = _mm256_unpackhi_ps(r[0], r[1]);
+  t[2] = _mm256_unpacklo_ps(r[2], r[3]), t[3] = _mm256_unpackhi_ps(r[2], r[3]);
+#pragma GCC unroll 2
+  for (int h = 0; h < 2; h++) {
+    const __m256d lo = _mm256_castps_pd(t[h]), hi = _mm256_castps_pd(t[2 + h]);
+    _mm256_storeu_pd((double *)(dst + 2 * h * width), _mm256_unpacklo_pd(lo, hi));
+    _mm256_storeu_pd((double *)(dst + (2 * h + 1) * width), _mm256_unpackhi_pd(lo, hi));
+  }
+}
+
+/* The contract of PACK routines (ukr.h). */
+static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
+                 void *dst_p)
+{
+  const float *src = src_p;
+  float *dst = dst_p;
+  const int64_t whole = ps == 1 ? k - k % E : 0;
+  for (int64_t i = 0; i < width;) {
+    const int64_t left = (rows < width ? rows : width) - i;
+    int64_t step = left >= VL ? VL : left >= HL ? HL : 1, p = 0;
+    if (step == VL)
+      for (; p < whole; p += E) turn_zmm(width, src + i * is + p, is, dst + p * width + i);
+    else if (step == HL)
+      for (; p < whole; p += E) turn_ymm(width, src + i * is + p, is, dst + p * width + i);
+    for (; p < k; p++)
+      for (int64_t j = i; j < i + step; j++)
+        dst[p * width + j] = j < rows ? src[j * is + p * ps] : 0;
+    i += step;
+  }
 }
 
 const struct xg_ukr sgemm_avx512_inplace = {
@@ -218,4 +341,5 @@ const struct xg_ukr sgemm_avx512_inplace = {
     .flags = XG_UKR_MASKED,
     .priority = 10,
     .inplace = kernel,
+    .pack = turn,
 };
