@@ -7,7 +7,8 @@
 #include "../common/backend.h"
 #include "ukr.h"
 
-/* The highest instruction set first, then the highest priority. Never NULL. Found once. */
+/* The highest instruction set first, then the highest priority. Found once. NULL only for
+ * stream kernels, which the base set has none of. */
 const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind);
 
 /* A panel or in-place kernel by its name, usable on this machine or not; NULL: there is none. */
