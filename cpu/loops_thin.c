@@ -21,7 +21,7 @@
 
 enum {
   ALIGN = 64,
-  PIECE = 8192,      /* bytes of a row of W that a dot step reads */
+  PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
   DOT_K = 64,
