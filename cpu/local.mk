@@ -20,9 +20,11 @@ cpu_avx512_kernels = \
   cpu/kernel/avx512/sgemm_avx512_14x32.c \
   cpu/kernel/avx512/sgemm_avx512_inplace.c \
   cpu/kernel/avx512/spack_avx512.c \
+  cpu/kernel/avx512/sstream_avx512.c \
   cpu/kernel/avx512/dgemm_avx512_14x16.c \
   cpu/kernel/avx512/dgemm_avx512_inplace.c \
-  cpu/kernel/avx512/dpack_avx512.c
+  cpu/kernel/avx512/dpack_avx512.c \
+  cpu/kernel/avx512/dstream_avx512.c
 
 libxg_core_la_SOURCES += \
   cpu/blocking.c cpu/blocking.h \
@@ -31,6 +33,7 @@ libxg_core_la_SOURCES += \
   cpu/loops.c cpu/loops.h \
   cpu/loops_bare.c \
   cpu/loops_small.c cpu/loops_small.h \
+  cpu/loops_thin.c cpu/loops_thin.h \
   cpu/pack.c cpu/pack.h \
   cpu/quota.c \
   cpu/topo.c cpu/topo.h \
@@ -55,7 +58,7 @@ noinst_LTLIBRARIES += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_core_la_LIBADD += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels)
 libxg_cpu_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
-libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels)
+libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h
 libxg_cpu_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)
 cpu_kernels = $(cpu_base_kernels) $(cpu_avx2_kernels) $(cpu_avx512_kernels)
 else

@@ -13,12 +13,12 @@
  *  +---+ +--------+                 c: element (i,j) at c + i*rs_c + j (column stride 1)
  *
  *   - k >= 1. The full MR x NR tile is computed; kernels without XG_UKR_MASKED are only called with
- *     m = MR and n = NR (the loops merge edges through a temporary tile); kernels with it store only
- *     the leading m x n part, 1 <= m <= MR, 1 <= n <= NR, and touch nothing of C beyond it.
+ *     m = MR and n = NR (the loops merge edges through a temporary tile); kernels with it store
+ * only the leading m x n part, 1 <= m <= MR, 1 <= n <= NR, and touch nothing of C beyond it.
  *   - Nothing outside the panels is read (prefetches excepted).
  *   - beta = 0: C is written and never read.
- *   - Additions over p run in increasing order into one accumulator per element of C, so the bits of
- *     an element do not depend on m, n, or its place in the tile. Then C = fma(alpha, sum, beta*C),
+ *   - Additions over p run in increasing order into one accumulator per element of C, so the bits
+ * of an element do not depend on m, n, or its place in the tile. Then C = fma(alpha, sum, beta*C),
  *     or alpha*sum when beta = 0.
  *   - c has the alignment of its element type only.
  *   - Callee-saved registers, MXCSR and the direction flag are left as they were.
@@ -27,14 +27,32 @@
  *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
  *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
  *   - otherwise the same rules.
- *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along n;
- *     where `pack` is NULL the best of the PACK routines does that.
+ *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along
+ * n; where `pack` is NULL the best of the PACK routines does that.
  *
  * PACK routines (kind XG_UKR_PACK): fill one panel of `width` (an MR or an NR) from a source of any
  * strides. They move bits and round nothing.
  *   - element (i,p) of the source at src + i*is + p*ps, 0 <= i < rows <= width, 0 <= p < k; nothing
  *     else is read. It goes to dst + p*width + i; rows..width-1 are filled with zeros.
  *   - any width, rows, k >= 1 and any strides; which of them are fast is the routine's affair.
+ *
+ * STREAM kernels (kind XG_UKR_STREAM): a long matrix W, l x k, read once, times a small one S, k x
+ * s, 1 <= s <= 16 (XG_STREAM_S). C is l x s. Vectors have nr elements. The loops call a step for
+ * each piece of k in increasing order, the first with `first` set, then the end. Two forms:
+ *
+ *   dot    W runs along k: element (r,p) at w + r*ld + p, 1 <= l <= mr. S is packed in slivers of
+ * nr steps of k, zero-padded: (p,i) at small + (p/nr * s + i)*nr + p%nr. Sums are vectors: (r,i) at
+ * sums + (r*s + i)*nr. Steps but the last have a k that is a multiple of nr. Lane v of an element's
+ * vector adds the products of p = v, v + nr, v + 2nr, ... in increasing order, fused; at the end
+ * the lanes are added by halves: the upper half to the lower one until one is left. axpy   W runs
+ * along l: element (r,p) at w + p*ld + r, any l. S is packed in steps: (p,i) at small + p*s + i.
+ * Sums: (r,i) at sums + (r/nr * s + i)*nr + r%nr. One sum an element, over p in increasing order,
+ * as PANEL kernels add.
+ *
+ *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
+ *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
+ *   - sums and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
+ * touched.
  */
 #ifndef XG_UKR_H
 #define XG_UKR_H
@@ -51,13 +69,40 @@ typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, c
 typedef void xg_pack_fn(int64_t width, int64_t rows, int64_t k, const void *src, int64_t is,
                         int64_t ps, void *dst);
 
-enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE, XG_UKR_PACK };
+struct xg_stream {
+  int64_t l, s, k;
+  const void *w;
+  int64_t ld;
+  const void *small;
+  void *sums;
+  int first;     /* sums hold nothing yet */
+  int64_t ahead; /* dot: what is needed next lies so far beyond w; axpy: prefetch so far along l */
+  int64_t next;  /* axpy: the next step's W lies so far beyond w */
+};
+
+struct xg_stream_end {
+  int64_t l, s;
+  const void *sums, *alpha, *beta;
+  void *c;
+  int64_t l_c, s_c;
+};
+
+struct xg_stream_fns {
+  void (*dot)(const struct xg_stream *x);
+  void (*dot_end)(const struct xg_stream_end *x);
+  void (*axpy)(const struct xg_stream *x);
+  void (*axpy_end)(const struct xg_stream_end *x);
+};
+
+enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE, XG_UKR_PACK, XG_UKR_STREAM };
 enum { XG_UKR_MASKED = 1 };
+enum { XG_STREAM_S = 16 };
 
 /* Ordered: a later one includes the earlier ones. */
 enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };
 
-/* Each kernel file ends with one of these, named as the file: `const struct xg_ukr NAME = {...}`. */
+/* Each kernel file ends with one of these, named as the file: `const struct xg_ukr NAME = {...}`.
+ */
 struct xg_ukr {
   const char *name;
   enum xg_isa isa;
@@ -65,10 +110,11 @@ struct xg_ukr {
   char type; /* 's' or 'd' */
   int mr, nr;
   int flags;
-  int priority; /* among kernels of one isa, kind and type the highest is the default */
+  int priority;           /* among kernels of one isa, kind and type the highest is the default */
   xg_panel_fn *panel;     /* PANEL */
   xg_inplace_fn *inplace; /* INPLACE */
   xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
+  const struct xg_stream_fns *stream; /* STREAM */
 };
 
 /* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */

@@ -5,7 +5,7 @@
 #include "cpuid.h"
 #include "loops.h"
 
-enum { TYPES = 2, KINDS = 3 };
+enum { TYPES = 2, KINDS = 4 };
 
 /* Filled from a local copy by whoever comes first; a second writer stores the same pointers. */
 _Atomic(const struct xg_ukr *) xg_ukr_chosen[TYPES][KINDS];
@@ -21,6 +21,12 @@ static int better(const struct xg_ukr *u, const struct xg_ukr *than)
 static int fits(const struct xg_ukr *u)
 {
   return u->mr * u->nr * (int)xg_sizeof(xg_ukr_type(u)) <= XG_TILE_BYTES;
+}
+
+/* Panel and in-place kernels can be forced by name; the others go with the shape. */
+static int named(const struct xg_ukr *u)
+{
+  return u->kind == XG_UKR_PANEL || u->kind == XG_UKR_INPLACE;
 }
 
 static void choose_all(void)
@@ -45,7 +51,7 @@ const struct xg_ukr *xg_ukr_choose(xgemm_type type, enum xg_ukr_kind kind)
 const struct xg_ukr *xg_ukr_by_name(const char *name)
 {
   for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++)
-    if ((*u)->kind != XG_UKR_PACK && strcmp((*u)->name, name) == 0) return *u;
+    if (named(*u) && strcmp((*u)->name, name) == 0) return *u;
   return NULL;
 }
 
@@ -62,14 +68,14 @@ const char *xg_ukr_refusal(const struct xg_ukr *u)
 int xg_ukr_count(void)
 {
   int count = 0;
-  for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) count += (*u)->kind != XG_UKR_PACK;
+  for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) count += named(*u);
   return count;
 }
 
 struct xg_kernel_info xg_ukr_info(int index)
 {
   const struct xg_ukr *const *u = xg_ukr_table;
-  while ((*u)->kind == XG_UKR_PACK || index-- > 0) u++;
+  while (!named(*u) || index-- > 0) u++;
   return (struct xg_kernel_info){.name = (*u)->name,
                                  .family = xg_isa_name((*u)->isa),
                                  .type = xg_ukr_type(*u),

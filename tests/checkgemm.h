@@ -89,6 +89,7 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u);
 void check_pack(struct check *k);
 void check_one_pack(struct check *k, const struct xg_ukr *u);
 void check_loops(struct check *k);
+void check_thin(struct check *k);
 void check_blas(struct check *k);
 void check_big(struct check *k);
 void check_bench(struct check *k);

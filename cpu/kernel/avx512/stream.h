@@ -1,0 +1,182 @@
+/* The STREAM kernels' bodies (ukr.h), for the type that the including file has set up: real, vec,
+ * VL and the helpers load, load_part, store, store_part, splat, fmadd, mul, add_halves.
+ *
+ * dot: 6 rows of W by up to 4 columns of S, one register each; what is loaded and used at a step:
+ *
+ *              S0 S1 S2 S3         4 loads for 24 FMAs; W rows are read once from memory and, when
+ *        W0     .  .  .  .         s > 4, again from L1 for each further 4 columns
+ *        ...                       registers: 24 sums, 4 of S, 1 of W
+ *        W5     .  .  .  .
+ *
+ * axpy: a tile of s rows by up to 8 vectors along l, up to 16 sums in registers, over the steps of
+ * k that one call has (the loops give 8 or 16: as many runs through memory side by side):
+ *
+ *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
+ *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
+ */
+enum { ROWS = 6, QUAD = 4, LINE = 64 / (int)sizeof(real) };
+
+static inline __attribute__((always_inline)) void dot_tile(const int rows, const int cols,
+                                                           const struct xg_stream *x, int64_t row,
+                                                           int64_t col, const int fetch)
+{
+  vec sum[ROWS][QUAD];
+  const int64_t s = x->s, ld = x->ld;
+  real *sums = (real *)x->sums + (row * s + col) * VL;
+  const real *b = (const real *)x->small + col * VL;
+  const real *w[ROWS];
+#pragma GCC unroll 6
+  for (int r = 0; r < rows; r++) {
+    w[r] = (const real *)x->w + (row + r) * ld;
+#pragma GCC unroll 4
+    for (int i = 0; i < cols; i++) sum[r][i] = x->first ? splat(0) : load(sums + (r * s + i) * VL);
+  }
+  const int64_t whole = x->k / VL * VL, ahead = x->ahead;
+#pragma GCC unroll 1
+  for (int64_t p = 0; p < whole; p += VL, b += s * VL) {
+    vec v[QUAD];
+#pragma GCC unroll 4
+    for (int i = 0; i < cols; i++) v[i] = load(b + i * VL);
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+      const vec y = load(w[r] + p);
+      if (fetch) __builtin_prefetch(w[r] + p + ahead, 0, 2);
+#pragma GCC unroll 4
+      for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, v[i], sum[r][i]);
+    }
+  }
+  if (whole < x->k) {
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++) {
+      const vec y = load_part(w[r] + whole, x->k - whole);
+#pragma GCC unroll 4
+      for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, load(b + i * VL), sum[r][i]);
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+    for (int i = 0; i < cols; i++) store(sums + (r * s + i) * VL, sum[r][i]);
+}
+
+static inline __attribute__((always_inline)) void dot_rows(const int rows,
+                                                           const struct xg_stream *x, int64_t row)
+{
+  int64_t col = 0;
+  if (x->s >= QUAD) {
+    dot_tile(rows, QUAD, x, row, 0, 1);
+    for (col = QUAD; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, row, col, 0);
+  }
+  switch (x->s - col) {
+  case 1:
+    dot_tile(rows, 1, x, row, col, col == 0);
+    break;
+  case 2:
+    dot_tile(rows, 2, x, row, col, col == 0);
+    break;
+  case 3:
+    dot_tile(rows, 3, x, row, col, col == 0);
+    break;
+  default:
+    break;
+  }
+}
+
+static void dot(const struct xg_stream *x)
+{
+  if (x->l == ROWS)
+    dot_rows(ROWS, x, 0);
+  else
+    for (int64_t row = 0; row < x->l; row++) dot_rows(1, x, row);
+}
+
+/* One element of C. */
+static inline void finish(real *c, real sum, real alpha, real beta)
+{
+  *c = beta == 0 ? alpha * sum : fused(alpha, sum, beta * *c);
+}
+
+static void dot_end(const struct xg_stream_end *x)
+{
+  const real alpha = *(const real *)x->alpha, beta = *(const real *)x->beta;
+  const real *sums = x->sums;
+  for (int64_t r = 0; r < x->l; r++)
+    for (int64_t i = 0; i < x->s; i++, sums += VL)
+      finish((real *)x->c + r * x->l_c + i * x->s_c, add_halves(load(sums)), alpha, beta);
+}
+
+/* `part` elements in the last of the tile's vectors, VL but at the end of l. */
+static inline __attribute__((always_inline)) void
+axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int64_t part)
+{
+  vec sum[16];
+  real *sums = (real *)x->sums + l * s;
+  const real *w = (const real *)x->w + l, *b = x->small;
+  const int64_t ld = x->ld;
+  const int64_t fetch = l + x->ahead < x->l ? x->ahead : x->next + x->ahead - x->l;
+#pragma GCC unroll 16
+  for (int t = 0; t < s * wide; t++) sum[t] = x->first ? splat(0) : load(sums + t * VL);
+#pragma GCC unroll 1
+  for (int64_t p = x->k; p > 0; p--, w += ld, b += s) {
+    vec y[8];
+#pragma GCC unroll 8
+    for (int v = 0; v < wide; v++) {
+      y[v] = wide == 1 && part < VL ? load_part(w, part) : load(w + v * VL);
+      if (v * VL % LINE == 0) __builtin_prefetch(w + v * VL + fetch, 0, 2);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < s; i++) {
+      const vec z = splat(b[i]);
+#pragma GCC unroll 8
+      for (int v = 0; v < wide; v++) sum[v * s + i] = fmadd(y[v], z, sum[v * s + i]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int t = 0; t < s * wide; t++) store(sums + t * VL, sum[t]);
+}
+
+static inline __attribute__((always_inline)) void axpy_s(const int s, const struct xg_stream *x)
+{
+  const int wide = s <= 2 ? 8 : s <= 4 ? 4 : s <= 8 ? 2 : 1;
+  int64_t l = 0;
+  for (; l + wide * VL <= x->l; l += wide * VL) axpy_tile(s, wide, x, l, VL);
+  for (; l < x->l; l += VL) axpy_tile(s, 1, x, l, x->l - l < VL ? x->l - l : VL);
+}
+
+#define AXPY(s)                                                                                    \
+  static void axpy_##s(const struct xg_stream *x)                                                  \
+  {                                                                                                \
+    axpy_s(s, x);                                                                                  \
+  }
+AXPY(1)
+AXPY(2) AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13)
+    AXPY(14) AXPY(15) AXPY(16)
+#undef AXPY
+
+        static void axpy(const struct xg_stream *x)
+{
+  static void (*const by_s[])(const struct xg_stream *) = {
+      axpy_1, axpy_2,  axpy_3,  axpy_4,  axpy_5,  axpy_6,  axpy_7,  axpy_8,
+      axpy_9, axpy_10, axpy_11, axpy_12, axpy_13, axpy_14, axpy_15, axpy_16};
+  by_s[x->s - 1](x);
+}
+
+static void axpy_end(const struct xg_stream_end *x)
+{
+  const real alpha = *(const real *)x->alpha, beta = *(const real *)x->beta;
+  const real *sums = x->sums;
+  for (int64_t l = 0; l < x->l; l += VL)
+    for (int64_t i = 0; i < x->s; i++, sums += VL) {
+      real *c = (real *)x->c + l * x->l_c + i * x->s_c;
+      const int64_t part = x->l - l < VL ? x->l - l : VL;
+      if (x->l_c != 1) {
+        for (int64_t r = 0; r < part; r++) finish(c + r * x->l_c, sums[r], alpha, beta);
+        continue;
+      }
+      vec y = mul(splat(alpha), load(sums));
+      if (beta != 0) y = fmadd(splat(alpha), load(sums), mul(splat(beta), load_part(c, part)));
+      store_part(c, y, part);
+    }
+}
+
+static const struct xg_stream_fns functions = {dot, dot_end, axpy, axpy_end};

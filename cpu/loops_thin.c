@@ -1,0 +1,260 @@
+/* Thin products: C (l x s) = W (l x k) * S (k x s), s <= 16, where W is read once and is nearly all
+ * of the memory traffic. The small matrix S is packed; W never is. What matters is how W is walked:
+ *
+ *   dot    W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of
+ *          PIECE bytes, the next piece prefetched meanwhile. Sums stay in vectors until the rows
+ *          are through.
+ *   axpy   W runs along l. A few steps of k (8 or 16) at a time, each a long run along l; the sums
+ *          of that stretch of l stay in L2. So whole pages are read one after the other, whatever
+ *          the leading dimension.
+ *
+ * Threads share l. Each element is summed by one thread in an order that ukr.h states, over all of
+ * k: its bits depend on the form, k and the vector length, not on threads or blocks.
+ */
+#include "loops_thin.h"
+
+#include "loops.h"
+#include "pack.h"
+#include "team.h"
+#include "ukr_find.h"
+#include "workspace.h"
+
+enum {
+  ALIGN = 64,
+  PIECE = 4096,      /* bytes of a row of W that a dot step reads */
+  SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
+  AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
+  DOT_K = 64,
+  AXPY_L = 64, /* shorter runs do not pay for the start */
+  AXPY_K = 8,
+  TINY_MNK = 40 * 40 * 40, /* the limits of xg_cpu_tiny() */
+  TINY_SIDE = 256
+};
+
+union scalar {
+  float f;
+  double d;
+};
+
+struct thin { /* the product seen as W times S */
+  int dot;
+  int64_t l, s, k, e;
+  const char *w, *small;
+  int64_t l_w, k_w; /* strides of W, in elements */
+  int64_t s_s, k_s; /* of S */
+  char *c;
+  int64_t l_c, s_c;
+};
+
+struct job {
+  struct thin t;
+  const struct xg_ukr *u, *packer;
+  union scalar alpha, beta;
+  char *packed, *sums; /* NULL: no memory could be had */
+  size_t sums_bytes;   /* of each thread */
+  struct xg_barrier barrier;
+};
+
+static int64_t min64(int64_t a, int64_t b)
+{
+  return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t x, int64_t step)
+{
+  return (x + step - 1) / step * step;
+}
+
+static struct thin view(const struct xg_problem *o)
+{
+  struct thin t = {.k = o->k, .e = (int64_t)xg_sizeof(o->type), .c = o->c.data};
+  if (o->n <= o->m) {
+    t.l = o->m, t.s = o->n;
+    t.w = o->a.data, t.l_w = o->a.rs, t.k_w = o->a.cs;
+    t.small = o->b.data, t.s_s = o->b.cs, t.k_s = o->b.rs;
+    t.l_c = o->c.rs, t.s_c = o->c.cs;
+  } else {
+    t.l = o->n, t.s = o->m;
+    t.w = o->b.data, t.l_w = o->b.cs, t.k_w = o->b.rs;
+    t.small = o->a.data, t.s_s = o->a.rs, t.k_s = o->a.cs;
+    t.l_c = o->c.cs, t.s_c = o->c.rs;
+  }
+  t.dot = t.k_w == 1;
+  return t;
+}
+
+int xg_is_thin(const struct xg_problem *o, const struct xg_ukr *u)
+{
+  if (!u || (o->m > XG_STREAM_S && o->n > XG_STREAM_S)) return 0;
+  if (o->m <= TINY_SIDE && o->n <= TINY_SIDE && o->k <= TINY_SIDE && o->m * o->n * o->k <= TINY_MNK)
+    return 0;
+  const struct thin t = view(o);
+  if (t.l < 2 * t.s && t.s > 1) return 0; /* packing S would be too much of the work */
+  return t.dot ? t.k >= DOT_K : t.l_w == 1 && t.l >= AXPY_L && t.k >= AXPY_K;
+}
+
+/* ---------------------------------------------------------------- dot */
+
+static int64_t piece_of(const struct job *j)
+{
+  return round_up(PIECE / j->t.e, j->u->nr);
+}
+
+/* Packs steps p .. p+k-1 of S; p is a multiple of the vector length. */
+static void pack_dot(const struct job *j, int64_t p, int64_t k, char *to)
+{
+  const struct thin *t = &j->t;
+  xg_pack(j->packer, (size_t)t->e, j->u->nr, k, t->s, t->small + p * t->k_s * t->e, t->k_s, t->s_s,
+          to);
+}
+
+/* `rows` rows of W from `first` on, over all of k. Without packed S it is packed piece by piece. */
+static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *piece_buffer)
+{
+  enum { MOST_ROWS = 8, VECTOR = 64 };
+  _Alignas(ALIGN) char sums[MOST_ROWS * XG_STREAM_S * VECTOR];
+  const struct thin *t = &j->t;
+  const int64_t piece = piece_of(j);
+  struct xg_stream x = {.l = rows, .s = t->s, .ld = t->l_w, .sums = sums, .first = 1};
+  for (int64_t p = 0; p < t->k; p += piece, x.first = 0) {
+    x.k = min64(piece, t->k - p);
+    x.w = t->w + (first * t->l_w + p) * t->e;
+    x.ahead = p + piece < t->k ? piece : rows * t->l_w - p;
+    x.small = j->packed ? j->packed + p * t->s * t->e : piece_buffer;
+    if (!j->packed) pack_dot(j, p, x.k, piece_buffer);
+    j->u->stream->dot(&x);
+  }
+  const struct xg_stream_end end = {.l = rows,
+                                    .s = t->s,
+                                    .sums = sums,
+                                    .alpha = &j->alpha,
+                                    .beta = &j->beta,
+                                    .c = t->c + first * t->l_c * t->e,
+                                    .l_c = t->l_c,
+                                    .s_c = t->s_c};
+  j->u->stream->dot_end(&end);
+}
+
+static void dot_range(const struct job *j, int64_t first, int64_t last)
+{
+  for (int64_t r = first; r < last; r += j->u->mr) dot_rows(j, r, min64(j->u->mr, last - r), NULL);
+}
+
+static __attribute__((noinline)) void dot_without_memory(const struct job *j)
+{
+  _Alignas(ALIGN) char piece[XG_STREAM_S * PIECE];
+  for (int64_t r = 0; r < j->t.l; r += j->u->mr) dot_rows(j, r, min64(j->u->mr, j->t.l - r), piece);
+}
+
+/* ---------------------------------------------------------------- axpy */
+
+static void pack_axpy(const struct job *j, int64_t p, int64_t k, char *to)
+{
+  const struct thin *t = &j->t;
+  xg_pack(j->packer, (size_t)t->e, t->s, t->s, k, t->small + p * t->k_s * t->e, t->s_s, t->k_s, to);
+}
+
+static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
+{
+  const int64_t step = 8 * u->nr;
+  return min64(SUMS / (t->s * t->e) / step * step, round_up(t->l, step));
+}
+
+static void axpy_range(const struct job *j, int64_t first, int64_t last, char *sums)
+{
+  const struct thin *t = &j->t;
+  const int64_t steps = t->s <= 4 ? 8 : 16, most = stretch(t, j->u);
+  for (int64_t l = first; l < last; l += most) {
+    const int64_t run = min64(most, last - l);
+    struct xg_stream x = {.l = run,
+                          .s = t->s,
+                          .ld = t->k_w,
+                          .sums = sums,
+                          .first = 1,
+                          .ahead = AHEAD / t->e,
+                          .next = steps * t->k_w};
+    for (int64_t p = 0; p < t->k; p += steps, x.first = 0) {
+      x.k = min64(steps, t->k - p);
+      x.w = t->w + (l + p * t->k_w) * t->e;
+      x.small = j->packed + p * t->s * t->e;
+      j->u->stream->axpy(&x);
+    }
+    const struct xg_stream_end end = {.l = run,
+                                      .s = t->s,
+                                      .sums = sums,
+                                      .alpha = &j->alpha,
+                                      .beta = &j->beta,
+                                      .c = t->c + l * t->l_c * t->e,
+                                      .l_c = t->l_c,
+                                      .s_c = t->s_c};
+    j->u->stream->axpy_end(&end);
+  }
+}
+
+/* ---------------------------------------------------------------- threads and memory */
+
+/* Share `id` of 0 .. size-1 in units of `step`. */
+static void share(int64_t size, int64_t step, int id, int threads, int64_t *first, int64_t *last)
+{
+  const int64_t units = (size + step - 1) / step;
+  const int64_t longer = units % threads, base = units / threads;
+  *first = min64((base * id + min64(id, longer)) * step, size);
+  *last = min64((base * (id + 1) + min64(id + 1, longer)) * step, size);
+}
+
+static void body(int id, int threads, void *context)
+{
+  struct job *j = context;
+  const struct thin *t = &j->t;
+  int64_t first, last;
+  share(t->k, j->u->nr, id, threads, &first, &last);
+  if (first < last)
+    (t->dot ? pack_dot : pack_axpy)(j, first, last - first, j->packed + first * t->s * t->e);
+  if (threads > 1) xg_barrier_wait_n(&j->barrier, threads);
+  share(t->l, t->dot ? j->u->mr : 2 * j->u->nr, id, threads, &first, &last);
+  if (t->dot)
+    dot_range(j, first, last);
+  else
+    axpy_range(j, first, last, j->sums + (size_t)id * j->sums_bytes);
+}
+
+static size_t packed_bytes(const struct thin *t, const struct xg_ukr *u)
+{
+  return (size_t)round_up(t->s * round_up(t->k, u->nr) * t->e, ALIGN);
+}
+
+static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
+{
+  return t->dot ? 0 : (size_t)round_up(stretch(t, u) * t->s * t->e, ALIGN);
+}
+
+size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
+{
+  const struct thin t = view(o);
+  return packed_bytes(&t, u) + (size_t)threads * sums_bytes(&t, u);
+}
+
+void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
+{
+  struct job j = {.t = view(o), .u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
+  struct xg_workspace memory;
+  if (o->type == XGEMM_F64)
+    j.alpha.d = o->alpha, j.beta.d = o->beta;
+  else
+    j.alpha.f = (float)o->alpha, j.beta.f = (float)o->beta;
+  if (xg_workspace_take(&memory, xg_thin_workspace(o, u, threads)) != 0) {
+    if (j.t.dot)
+      dot_without_memory(&j);
+    else
+      xg_loops_bare(o, u, o->k);
+    return;
+  }
+  j.packed = memory.memory;
+  j.sums = j.packed + packed_bytes(&j.t, u);
+  j.sums_bytes = sums_bytes(&j.t, u);
+  if (threads == 1)
+    body(0, 1, &j);
+  else
+    xg_team_run(threads, body, &j);
+  xg_workspace_give(&memory);
+}

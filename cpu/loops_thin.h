@@ -1,0 +1,23 @@
+/* Products with one of m and n at most 16: one long matrix streamed once from memory. */
+#ifndef XG_LOOPS_THIN_H
+#define XG_LOOPS_THIN_H
+
+#include "../common/problem.h"
+#include "ukr.h"
+
+/* Whether an oriented product (xg_orient) is served by a stream kernel: by type, sizes and strides
+ * alone, and never if xg_cpu_tiny() takes the product, so that the bits are the same whichever way
+ * a call comes in. `stream` may be NULL: there is no such kernel. */
+int xg_is_thin(const struct xg_problem *oriented, const struct xg_ukr *stream);
+
+/* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 256
+ * KiB of sums for each thread. */
+size_t xg_thin_workspace(const struct xg_problem *oriented, const struct xg_ukr *stream,
+                         int threads);
+
+/* Computes a thin product that is neither nothing nor scale-only, on at most `threads` threads
+ * (already acquired). Never fails: without memory it packs small pieces again and again, or goes
+ * element by element, to the same bits. */
+void xg_thin_run(const struct xg_problem *oriented, const struct xg_ukr *stream, int threads);
+
+#endif

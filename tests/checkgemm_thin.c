@@ -1,0 +1,90 @@
+/* Products with one of m and n at most 16 through xgemm(): every width, both directions of the long
+ * matrix, ragged ends, C by row, by column and with gaps; bits equal for 1 to 3 threads. */
+#include "checkgemm.h"
+
+#include <stdio.h>
+
+static int run_xgemm(void *context, const xgemm_problem *p)
+{
+  return xgemm(p, context);
+}
+
+/* 1 if the case is right on every number of threads. */
+static int run_case(struct check *k, const struct check_product *x)
+{
+  char text[400], why[256];
+  struct check_product copy = *x;
+  struct check_field fields[CHECK_PRODUCT_FIELDS + 1];
+  uint64_t first = 0, hash = 0;
+  fields[check_product_fields(&copy, fields)] = (struct check_field){NULL, 0, NULL};
+  check_format("loops", fields, text, sizeof text);
+  for (int threads = 1; threads <= 3; threads++) {
+    xgemm_options options = XGEMM_OPTIONS_INIT;
+    options.backend = XGEMM_BACKEND_CPU;
+    options.threads = threads;
+    k->cases++;
+    check_running(k, NULL, "cpu", text);
+    if (check_product(x, check_rng(k, text), run_xgemm, &options, &hash, why, sizeof why) !=
+        CHECK_RIGHT) {
+      check_fail(k, NULL, "cpu", text, "%s", why);
+      return 0;
+    }
+    if (threads == 1) first = hash;
+    if (hash != first) {
+      check_fail(k, NULL, "cpu", text, "%d threads give other bits than 1", threads);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* The long matrix is B if `wide`, else A; it runs along k if `dot`. */
+static struct check_product thin(char type, int wide, int dot, int64_t s, int64_t l, int64_t k)
+{
+  struct check_product x = {.type = type, .k = k, .alpha = 1, .side = 'e'};
+  x.m = wide ? s : l, x.n = wide ? l : s;
+  check_strides(wide || dot ? 'r' : 'c', x.m, k, 3, &x.rsa, &x.csa);
+  check_strides(wide && dot ? 'c' : 'r', k, x.n, 1, &x.rsb, &x.csb);
+  return x;
+}
+
+static void check_type(struct check *k, char type)
+{
+  static const int64_t lengths[] = {64, 131, 257, 1000}, depths[] = {65, 300, 1031};
+  static const double betas[] = {0, 1, -0.75}, exact[] = {0, 1, 3};
+  const int step = k->tier == CHECK_QUICK ? 5 : 1;
+  int turn = 0;
+  for (int form = 0; form < 4; form++)
+    for (int64_t s = 1 + (step > 1 ? form : 0); s <= XG_STREAM_S; s += step)
+      for (int i = 0; i < 4; i++, turn++) {
+        struct check_product x =
+            thin(type, form & 1, form & 2, s, lengths[i], depths[(turn + i) % 3]);
+        check_strides("rcgR"[turn % 3], x.m, x.n, turn % 4, &x.rsc, &x.csc);
+        x.data = turn & 1 ? 'r' : turn % 8 == 4 ? 'n' : 'i';
+        x.beta = x.data == 'i' ? exact[turn / 2 % 3] : betas[turn / 2 % 3];
+        if (turn % 5 == 0) x.alpha = x.data == 'i' ? -1 : 0.7;
+        if (turn % 3 == 0) x.side = 's';
+        run_case(k, &x);
+      }
+  /* Past the stretch of l whose sums are kept, and past several pieces of k. */
+  for (int form = 0; form < 4; form++) {
+    struct check_product x = thin(type, form & 1, form & 2, form & 2 ? 7 : 16, 5003, 90);
+    check_strides(form & 1 ? 'r' : 'c', x.m, x.n, 0, &x.rsc, &x.csc);
+    x.data = 'i';
+    run_case(k, &x);
+    x = thin(type, form & 1, form & 2, 6, 97, 5003);
+    check_strides(form & 1 ? 'c' : 'r', x.m, x.n, 0, &x.rsc, &x.csc);
+    x.data = 'r', x.beta = 1;
+    run_case(k, &x);
+  }
+}
+
+void check_thin(struct check *k)
+{
+  long cases = k->cases, failures = k->failures;
+  if (k->problem || k->kernel || !check_wants_backend(k, "cpu")) return;
+  check_unit_begin(k);
+  check_type(k, 's');
+  check_type(k, 'd');
+  check_unit_end(k, "thin products", cases, failures, NULL);
+}
