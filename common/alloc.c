@@ -30,9 +30,10 @@ void *xg_alloc(size_t bytes)
 {
   if (must_fail() || bytes > PTRDIFF_MAX - HUGE_PAGE) return NULL;
   size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : LINE;
-  void *pointer = aligned_alloc(align, (bytes + align - 1) / align * align);
+  size_t rounded = (bytes + align - 1) / align * align; /* the last page is to be a huge one too */
+  void *pointer = aligned_alloc(align, rounded);
 #ifdef MADV_HUGEPAGE
-  if (pointer && align == HUGE_PAGE) madvise(pointer, bytes, MADV_HUGEPAGE);
+  if (pointer && align == HUGE_PAGE) madvise(pointer, rounded, MADV_HUGEPAGE);
 #endif
   return pointer;
 }

@@ -14,9 +14,12 @@
  * The paper assigns the ways of L1 in the ratio NR : MR and rounds each part down; here the largest
  * KC that satisfies the condition itself is taken, which leaves no way unused.
  *
+ * Where L2 has many ways a quarter of it is left free all the same: pages of 4 KiB fall on its sets
+ * by chance.
+ *
  * Large register tiles need no L1 at all. One step of k takes MR NR e / 64 cycles where 64 bytes of
  * FMA results are made a cycle, and (MR + NR) e / 32 cycles where L2 delivers 32 bytes a cycle. For
- * 14 x 32 and 14 x 16 that is 21 and 27 % of the time, which out-of-order execution and prefetching
+ * 8 x 48 and 8 x 24 that is 29 and 33 % of the time, which out-of-order execution and prefetching
  * hide, so both slivers may stream from L2 and KC may be what is best for C: a tile is read and
  * written once for KC steps, 128 / KC bytes a cycle. KC_STREAM makes that a quarter of a byte, 1
  * GB/s at 4 GHz. Zen 4, one thread, 2048^3: 14x32 f32 makes 98 GFLOP/s at the 144 of the L1
@@ -100,6 +103,7 @@ static int64_t kc_model(const struct model *x)
 static int64_t mc_model(const struct model *x, int64_t kc)
 {
   int64_t ways = x->ways2 - 1 - ceil_div(kc * x->nr * x->e, x->way2);
+  if (ways > x->ways2 * 3 / 4) ways = x->ways2 * 3 / 4;
   int64_t mc = (ways > 0 ? ways : 1) * x->way2 / (kc * x->e);
   return clamp(mc / x->mr * x->mr, x->mr, MC_MAX / x->mr * x->mr);
 }

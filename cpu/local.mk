@@ -18,10 +18,12 @@ cpu_avx2_kernels = \
 
 cpu_avx512_kernels = \
   cpu/kernel/avx512/sgemm_avx512_14x32.c \
+  cpu/kernel/avx512/sgemm_avx512_8x48.c \
   cpu/kernel/avx512/sgemm_avx512_inplace.c \
   cpu/kernel/avx512/spack_avx512.c \
   cpu/kernel/avx512/sstream_avx512.c \
   cpu/kernel/avx512/dgemm_avx512_14x16.c \
+  cpu/kernel/avx512/dgemm_avx512_8x24.c \
   cpu/kernel/avx512/dgemm_avx512_inplace.c \
   cpu/kernel/avx512/dpack_avx512.c \
   cpu/kernel/avx512/dstream_avx512.c

@@ -113,28 +113,16 @@ static void micro_tile(const struct job *j, int64_t m, int64_t n, int64_t k, con
 
 /* ---------------------------------------------------------------- the loops, innermost first */
 
-/* Calls for the part of the next sliver of B that is this tile's share: the tiles of one sliver
- * bring the next one from L3 to L2 while they compute. */
-static void prefetch_share(const char *sliver, int64_t bytes, int64_t tile, int64_t tiles)
-{
-  enum { LINE = 64 };
-  const int64_t lines = bytes / LINE, end = share(lines, tile + 1, tiles);
-  for (int64_t l = share(lines, tile, tiles); l < end; l++)
-    __builtin_prefetch(sliver + l * LINE, 0, 2);
-}
-
 /* MR rows at a time: the tiles of one sliver of B. */
 static void loop_ir(const struct worker *w, const struct block *x, int64_t jr)
 {
   const struct job *j = w->job;
-  const int64_t mr = j->u->mr, nr = j->u->nr, k = x->k, tiles = (x->m + mr - 1) / mr;
+  const int64_t mr = j->u->mr, nr = j->u->nr, k = x->k;
   const union scalar *beta = x->pc == 0 ? &j->beta : &j->one;
   const char *b = j->b_panel + jr * k * j->e;
-  for (int64_t ir = 0; ir < x->m; ir += mr) {
-    prefetch_share(b + nr * k * j->e, nr * k * j->e, ir / mr, tiles);
+  for (int64_t ir = 0; ir < x->m; ir += mr)
     micro_tile(j, min64(mr, x->m - ir), min64(nr, x->n - jr), k, w->a_block + ir * k * j->e, b,
                beta, at(&j->p->c, j->e, x->ic + ir, x->jc + jr));
-  }
 }
 
 /* NR columns at a time, over this thread's share of the panel of B. */
@@ -150,8 +138,11 @@ static void loop_ic(const struct worker *w, struct block *x)
 {
   const struct job *j = w->job;
   const struct xg_operand *a = &j->p->a;
-  for (x->ic = w->row0; x->ic < w->row1; x->ic += x->m) {
-    x->m = min64(j->blocks.mc, w->row1 - x->ic);
+  const int64_t rows = w->row1 - w->row0, blocks = (rows + j->blocks.mc - 1) / j->blocks.mc;
+  const int64_t mr = j->u->mr, tiles = (rows + mr - 1) / mr;
+  x->ic = w->row0;
+  for (int64_t i = 0; i < blocks; i++, x->ic += x->m) {
+    x->m = min64(w->row0 + share(tiles, i + 1, blocks) * mr, w->row1) - x->ic;
     xg_pack(j->packer, (size_t)j->e, j->u->mr, x->m, x->k, at(a, j->e, x->ic, x->pc), a->rs, a->cs,
             w->a_block);
     loop_jr(w, x);
@@ -190,20 +181,22 @@ static void loop_jc(const struct worker *w)
 
 /* ---------------------------------------------------------------- threads and memory */
 
-/* The grid whose largest part of C is smallest, the squarest of those. */
+/* The grid whose slowest thread is fastest. It multiplies h x v tiles' elements, packs h elements
+ * of A for each step of k and fetches v of B from L3; the unit is one multiplication. */
 static int rows_of_grid(const struct job *j, int threads)
 {
+  enum { PACK = 16, FETCH = 4 };
   const int64_t mr = j->u->mr, nr = j->u->nr;
   const int64_t tall = (j->p->m + mr - 1) / mr;
   const int64_t wide = (min64(j->p->n, j->blocks.nc) + nr - 1) / nr;
   int best = 1;
-  int64_t best_area = INT64_MAX, best_rim = INT64_MAX;
+  int64_t best_cost = INT64_MAX;
   for (int down = 1; down <= threads; down++) {
     if (threads % down != 0) continue;
     const int64_t h = (tall + down - 1) / down * mr;
     const int64_t v = (wide + threads / down - 1) / (threads / down) * nr;
-    if (h * v < best_area || (h * v == best_area && h + v < best_rim))
-      best = down, best_area = h * v, best_rim = h + v;
+    const int64_t cost = (h + FETCH) * (v + PACK);
+    if (cost < best_cost) best = down, best_cost = cost;
   }
   return best;
 }

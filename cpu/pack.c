@@ -4,7 +4,7 @@
  * step is one long run through memory that all panels share: cut short enough that its cache lines
  * and pages, which a power of two as leading dimension maps to few sets, stay until the next panel
  * has used the rest of them. When it runs along k there is nothing to share. */
-enum { STEPS = 16 };
+enum { STEPS = 8 };
 
 void xg_pack(const struct xg_ukr *packer, size_t e, int64_t width, int64_t rows, int64_t k,
              const void *src, int64_t is, int64_t ps, void *dst)

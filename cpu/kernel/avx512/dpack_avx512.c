@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #include "../../ukr.h"
 
-enum { VL = 8 };
+enum { VL = 8, AHEAD = 4 * VL }; /* source elements called for ahead of their use */
 
 /* The first `count` lanes, all of them from VL on, none up to 0. */
 static inline __mmask8 lanes(int64_t count)
@@ -26,19 +26,34 @@ static inline __mmask8 lanes(int64_t count)
 static void along_rows(int64_t width, int64_t rows, int64_t k, const double *src, int64_t ps,
                        double *dst)
 {
-  if (width <= 2 * VL) {
-    const __mmask8 r0 = lanes(rows), r1 = lanes(rows - VL), w0 = lanes(width),
-                   w1 = lanes(width - VL);
+  if (width <= VL) {
+    const __mmask8 in = lanes(rows), out = lanes(width);
     for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
-      _mm512_mask_storeu_pd(dst, w0, _mm512_maskz_loadu_pd(r0, src));
-      if (w1) _mm512_mask_storeu_pd(dst + VL, w1, _mm512_maskz_loadu_pd(r1, src + VL));
+      _mm_prefetch((const char *)(src + AHEAD), _MM_HINT_T1);
+      _mm512_mask_storeu_pd(dst, out, _mm512_maskz_loadu_pd(in, src));
     }
     return;
   }
-  for (int64_t p = 0; p < k; p++, src += ps, dst += width)
-    for (int64_t i = 0; i < width; i += VL)
+  if (rows == 3 * VL && width == rows) {
+    for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
+#pragma GCC unroll 3
+      for (int64_t i = 0; i < 3 * VL; i += VL) {
+        _mm_prefetch((const char *)(src + i + AHEAD), _MM_HINT_T1);
+        _mm512_storeu_pd(dst + i, _mm512_loadu_pd(src + i));
+      }
+    }
+    return;
+  }
+  const int64_t whole = rows / VL * VL;
+  for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
+    for (int64_t i = 0; i < whole; i += VL) {
+      _mm_prefetch((const char *)(src + i + AHEAD), _MM_HINT_T1);
+      _mm512_storeu_pd(dst + i, _mm512_loadu_pd(src + i));
+    }
+    for (int64_t i = whole; i < width; i += VL)
       _mm512_mask_storeu_pd(dst + i, lanes(width - i),
                             _mm512_maskz_loadu_pd(lanes(rows - i), src + i));
+  }
 }
 
 /* r[i] lane p becomes r[p] lane i. */
@@ -71,26 +86,34 @@ static inline __attribute__((always_inline)) void square(const int full, int64_t
   const __mmask8 in = lanes(k), to = lanes(out);
   __m512d r[VL];
 #pragma GCC unroll 8
-  for (int i = 0; i < VL; i++)
+  for (int i = 0; i < VL; i++) {
+    if (i < out) _mm_prefetch((const char *)(src + i * is + AHEAD), _MM_HINT_T1);
     r[i] = full || i < rows ? _mm512_maskz_loadu_pd(full ? (__mmask8)0xff : in, src + i * is)
                             : _mm512_setzero_pd();
+  }
   turn(r);
 #pragma GCC unroll 8
   for (int p = 0; p < VL; p++)
     if (full || p < k) _mm512_mask_storeu_pd(dst + p * width, to, r[p]);
 }
 
+/* Where all rows lie alike in their cache lines, the first squares end with a line: then each line
+ * is read by one load, and it does not matter if the lines of a column share a set. */
 static void along_k(int64_t width, int64_t rows, int64_t k, const double *src, int64_t is,
                     double *dst)
 {
-  for (int64_t p = 0; p < k; p += VL)
+  const int64_t to_line = -((intptr_t)src / (intptr_t)sizeof *src) & (VL - 1);
+  const int64_t first = is % VL == 0 && to_line > 0 ? to_line : VL;
+  for (int64_t p = 0, next = first, steps; p < k; p = next, next += VL) {
+    steps = (next < k ? next : k) - p;
     for (int64_t i = 0; i < width; i += VL) {
       const int64_t out = width - i < VL ? width - i : VL, there = rows - i;
-      if (there >= VL && k - p >= VL)
-        square(1, width, out, there, VL, src + i * is + p, is, dst + p * width + i);
+      if (there >= VL && steps == VL)
+        square(1, width, out, VL, VL, src + i * is + p, is, dst + p * width + i);
       else
-        square(0, width, out, there, k - p, src + i * is + p, is, dst + p * width + i);
+        square(0, width, out, there, steps, src + i * is + p, is, dst + p * width + i);
     }
+  }
 }
 
 static void pack(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
