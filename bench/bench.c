@@ -147,13 +147,14 @@ static int open_files(struct session *s)
   return 0;
 }
 
-static void finish(struct session *s)
+/* `complete`: every row asked for is there. */
+static void finish(struct session *s, int complete)
 {
   char text[16][256];
   xgb_table_end(&s->notes);
   int told = xgb_crossings_tell(&s->crossings, text, 16);
   for (int i = 0; i < told; i++) puts(text[i]);
-  if (s->json && !xgb_interrupted) xgb_json_end(s->json, text, told);
+  if (s->json && complete) xgb_json_end(s->json, text, told);
   if (s->csv) fclose(s->csv);
   if (s->json) fclose(s->json);
   xgb_crossings_free(&s->crossings);
@@ -186,7 +187,7 @@ static int run_session(struct session *s, int argc, char **argv)
   xgb_catch_interrupt();
   xgb_each_case(s->o, count_case, s);
   int bad = xgb_each_case(s->o, run_row, s);
-  finish(s);
+  finish(s, !bad && !xgb_interrupted);
   if (xgb_interrupted) {
     fprintf(stderr, "xgemm: interrupted after %d of %d rows\n", s->done, s->total);
     return XGB_EXIT_INTERRUPTED;

@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* memrchr */
 #include "shapes.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "args.h"
 
@@ -133,13 +135,26 @@ int xgb_shapes_word(struct xgb_shapes *s, const char *word)
 
 /* ---------------------------------------------------------------- files */
 
+/* The folder of the running command, to find a source tree above its build directory. */
+static const char *own_folder(void)
+{
+  static char folder[512];
+  if (folder[0] == 0) {
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    char *slash = length > 0 ? memrchr(folder, '/', (size_t)length) : NULL;
+    if (slash)
+      *slash = 0;
+    else
+      strcpy(folder, ".");
+  }
+  return folder;
+}
+
 FILE *xgb_open_data(const char *name)
 {
   static const char *const patterns[] = {"%s",
                                          "bench/%s",
                                          "bench/shapes/%s.txt",
-                                         "../bench/%s", /* from a build directory */
-                                         "../bench/shapes/%s.txt",
                                          XGB_DATADIR "/%s",
                                          XGB_DATADIR "/shapes/%s",
                                          XGB_DATADIR "/shapes/%s.txt"};
@@ -147,6 +162,14 @@ FILE *xgb_open_data(const char *name)
   for (size_t i = 0; i < (is_path ? 1 : sizeof patterns / sizeof *patterns); i++) {
     char path[1024];
     if (snprintf(path, sizeof path, patterns[i], name) >= (int)sizeof path) continue;
+    FILE *file = fopen(path, "r");
+    if (file) return file;
+  }
+  static const char *const from_build[] = {"%s/../bench/%s", "%s/../bench/shapes/%s.txt"};
+  for (int i = 0; i < 2 && !is_path; i++) {
+    char path[1024];
+    if (snprintf(path, sizeof path, from_build[i], own_folder(), name) >= (int)sizeof path)
+      continue;
     FILE *file = fopen(path, "r");
     if (file) return file;
   }

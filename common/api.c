@@ -68,17 +68,17 @@ static xgemm_status decide_plan(xgemm_plan *plan, const xgemm_problem *problem,
                                 const xgemm_options *options)
 {
   xgemm_status status = xg_problem_form(&plan->problem, problem);
-  if (status == XGEMM_OK) status = xg_problem_place(&plan->problem, problem, 0);
+  if (status != XGEMM_OK) return status;
+  /* A run may bring other scalars: place and decide for those that read and write everything. */
+  plan->problem.alpha = 1, plan->problem.beta = plan->problem.beta == 0 ? 0 : 2;
+  status = xg_problem_place(&plan->problem, problem, 0);
   if (status == XGEMM_OK) status = xg_request_from_public(&plan->request, options);
   if (status != XGEMM_OK) return status;
   forget_pointers(&plan->problem);
   plan->request.stream = NULL;
   xg_request_default_kernel(&plan->request, &plan->problem);
-  /* A run may bring other scalars: decide for those that read and write everything. */
-  struct xg_problem general = plan->problem;
-  general.alpha = 1, general.beta = plan->problem.beta == 0 ? 0 : 2;
-  plan->nothing = xg_is_nothing(&general);
-  return plan->nothing ? XGEMM_OK : xg_decide(&general, &plan->request, &plan->decision);
+  plan->nothing = xg_is_nothing(&plan->problem);
+  return plan->nothing ? XGEMM_OK : xg_decide(&plan->problem, &plan->request, &plan->decision);
 }
 
 xgemm_status xgemm_plan_create(xgemm_plan **out, const xgemm_problem *problem,
@@ -126,6 +126,7 @@ xgemm_status xgemm_plan_run(const xgemm_plan *plan, const xgemm_problem *problem
   if (options && ((options->backend && options->backend != plan->request.backend) ||
                   (options->threads && options->threads != plan->request.threads) ||
                   (options->device && options->device != plan->request.device) ||
+                  (options->deterministic && !plan->request.deterministic) ||
                   (options->kernel && (!r.kernel || strcmp(options->kernel, r.kernel) != 0))))
     return xg_fail(XGEMM_INVALID_ARGUMENT,
                    "of a run's options only stream may differ from the plan's");

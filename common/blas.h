@@ -26,6 +26,14 @@ static inline int xg_ld_too_short(int64_t ld, int64_t least)
   return ld < least || ld < 1;
 }
 
+/* Whether `lines` lines of `ld` elements have more bytes than an address can count. */
+static inline int xg_ld_too_long(int64_t ld, int64_t lines, xgemm_type type)
+{
+  int64_t elements;
+  return __builtin_mul_overflow(ld, lines, &elements) ||
+         elements > INT64_MAX / (int64_t)xg_sizeof(type);
+}
+
 /* The one rule for all front ends: which argument is the first bad one. Column-major 3 4 5 8 10 13
  * for m n k lda ldb ldc, which is Fortran's count; 0: none. */
 static inline int xg_blas_check(const struct xg_blas_call *g)
@@ -34,6 +42,10 @@ static inline int xg_blas_check(const struct xg_blas_call *g)
   if (xg_ld_too_short(g->lda, xg_blas_turned(g, g->transa) ? g->k : g->m)) return 8;
   if (xg_ld_too_short(g->ldb, xg_blas_turned(g, g->transb) ? g->n : g->k)) return 10;
   if (xg_ld_too_short(g->ldc, g->row_major ? g->n : g->m)) return 13;
+  if ((g->m | g->n | g->k | g->lda | g->ldb | g->ldc) >> 30 == 0) return 0;
+  if (xg_ld_too_long(g->lda, xg_blas_turned(g, g->transa) ? g->m : g->k, g->type)) return 8;
+  if (xg_ld_too_long(g->ldb, xg_blas_turned(g, g->transb) ? g->k : g->n, g->type)) return 10;
+  if (xg_ld_too_long(g->ldc, g->row_major ? g->m : g->n, g->type)) return 13;
   return 0;
 }
 

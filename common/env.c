@@ -17,7 +17,7 @@ const struct xg_env_entry xg_env_table[] = {
     {"XGEMM_KERNEL", "a name that xgemm info lists", "kernel for calls that do not name one"},
     {"XGEMM_DEVICES", "card numbers, as 0,1", "GPUs that may be used"},
     {"XGEMM_GPU_MEMORY", "bytes, with K M G or T", "device memory that may be used"},
-    {"XGEMM_DETERMINISTIC", "0|1", "1: the engine depends on the problem alone"},
+    {"XGEMM_DETERMINISTIC", "0|1", "1: the engine does not depend on what ran before"},
     {"XGEMM_VERBOSE", "0|1|2", "1: a line for each product; 2: why each engine was not taken"},
     {"XGEMM_LOG_FILE", "a path, %i is the process id", "where verbose lines go; default: stderr"},
     {NULL, NULL, NULL},

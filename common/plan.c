@@ -168,6 +168,25 @@ static void log_decision(const struct xg_problem *p, const struct xg_decision *d
 
 /* ---------------------------------------------------------------- executing */
 
+/* Runs a choice. The GPU, if it was our idea and not the caller's, may fail where the CPU can do
+ * it: its failures come before C is written, except a device error, after which only a C that needs
+ * no old value can be computed again. */
+static xgemm_status run_or_take_over(const struct xg_choice *c, const struct xg_problem *p,
+                                     const struct xg_request *r)
+{
+  xgemm_status status = xg_run_choice(c, p, r);
+  if (status == XGEMM_OK || p->space != XGEMM_SPACE_HOST || r->backend != XGEMM_BACKEND_AUTO ||
+      r->kernel || r->deterministic || c->backend->id != XGEMM_BACKEND_GPU)
+    return status;
+  if (status == XGEMM_DEVICE_ERROR && p->beta != 0) return status;
+  xg_log(1, "xgemm: gpu failed (%s), cpu takes over", xgemm_last_reason());
+  struct xg_decision d;
+  struct xg_request cpu = *r;
+  cpu.backend = XGEMM_BACKEND_CPU;
+  status = xg_decide(p, &cpu, &d);
+  return status == XGEMM_OK ? xg_run_choice(&d.candidates[d.taken].choice, p, &cpu) : status;
+}
+
 static xgemm_status decide_and_run(const struct xg_problem *p, const struct xg_request *r)
 {
   struct xg_decision d;
@@ -178,18 +197,7 @@ static xgemm_status decide_and_run(const struct xg_problem *p, const struct xg_r
     log_decision(p, &d);
   else if (!deferred && d.candidates[d.taken].choice.startup <= 0)
     xg_plan_cache_put(p, r, &d.candidates[d.taken].choice);
-  status = xg_run_choice(&d.candidates[d.taken].choice, p, r);
-  if (status == XGEMM_OK || p->space != XGEMM_SPACE_HOST || r->backend != XGEMM_BACKEND_AUTO ||
-      r->kernel || d.candidates[d.taken].backend->id != XGEMM_BACKEND_GPU)
-    return status;
-  /* The GPU was our idea, not the caller's. Its failures come before C is written, except a device
-   * error, after which only a C that needs no old value can be computed again. */
-  if (status == XGEMM_DEVICE_ERROR && p->beta != 0) return status;
-  xg_log(1, "xgemm: gpu failed (%s), cpu takes over", xgemm_last_reason());
-  struct xg_request cpu = *r;
-  cpu.backend = XGEMM_BACKEND_CPU;
-  status = xg_decide(p, &cpu, &d);
-  return status == XGEMM_OK ? xg_run_choice(&d.candidates[d.taken].choice, p, &cpu) : status;
+  return run_or_take_over(&d.candidates[d.taken].choice, p, r);
 }
 
 xgemm_status xg_run_choice(const struct xg_choice *c, const struct xg_problem *p,
@@ -204,7 +212,7 @@ xgemm_status xg_execute(const struct xg_problem *p, const struct xg_request *r)
   struct xg_request request = *r;
   xg_request_default_kernel(&request, p);
   struct xg_choice choice;
-  if (xg_plan_cache_get(p, &request, &choice)) return xg_run_choice(&choice, p, &request);
+  if (xg_plan_cache_get(p, &request, &choice)) return run_or_take_over(&choice, p, &request);
   return decide_and_run(p, &request);
 }
 
@@ -234,17 +242,19 @@ static __attribute__((noinline)) void execute_blas_slowly(const struct xg_proble
 {
   xgemm_status status = execute_slowly(p);
   if (status == XGEMM_OK) return;
-  /* What was forced by default cannot do it; a BLAS name has no way to say no, so it is said once,
-   * and the product is computed. */
+  /* What is forced by default cannot do it, or the forced GPU failed. A BLAS name has no way to say
+   * no, so it is said once on stderr, and the CPU computes while C is still what it was. */
+  const int too_late = status == XGEMM_DEVICE_ERROR && p->beta != 0;
   static atomic_flag said = ATOMIC_FLAG_INIT;
   if (!atomic_flag_test_and_set(&said))
-    fprintf(stderr, "xgemm: %s: %s; computed without what was forced\n", xgemm_strerror(status),
-            xgemm_last_reason());
-  struct xg_request request = {.backend = XGEMM_BACKEND_CPU};
+    fprintf(stderr, "xgemm: %s: %s; %s\n", xgemm_strerror(status), xgemm_last_reason(),
+            too_late ? "C is undefined" : "computed on the cpu");
+  struct xg_request request;
+  if (too_late || xg_request_from_public(&request, NULL) != XGEMM_OK) return;
+  request.backend = XGEMM_BACKEND_CPU;
   decide_and_run(p, &request);
 }
 
-/* The way of the smallest calls: what is rare is kept out of it, registers to save included. */
 void xg_execute_blas(const struct xg_problem *p)
 {
   if (!done_quickly(p)) execute_blas_slowly(p);

@@ -148,14 +148,16 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   const struct xg_ukr *u = c->unit;
   const struct xg_blocks blocks = {c->mc, c->nc, c->kc};
   xg_orient(p, &o);
-  const int threads = c->threads > 1 ? xg_team_acquire(r->threads, c->threads) : 1;
+  /* Not c->threads: the default may have changed since the choice was made and remembered. */
+  const int useful = useful_threads(p);
+  const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;
   if (u->kind == XG_UKR_STREAM)
     xg_thin_run(&o, u, threads);
   else if (u->kind == XG_UKR_INPLACE)
     xg_small_run_threads(&o, u, threads);
   else
     xg_loops_run(&o, u, &blocks, threads);
-  if (c->threads > 1) xg_team_release(threads);
+  if (useful > 1) xg_team_release(threads);
   return XGEMM_OK;
 }
 

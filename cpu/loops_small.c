@@ -11,8 +11,6 @@ enum {
   SLIVER_BYTES = 32 * 1024,      /* a sliver of B turned on the stack */
   INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself */
-  TINY_MNK = 40 * 40 * 40,       /* below it a second thread does not pay */
-  TINY_SIDE = 256                /* a power of two */
 };
 
 union scalar {
@@ -210,7 +208,7 @@ int xg_cpu_tiny(const struct xg_problem *p)
     xg_scale_host(p);
     return 1;
   }
-  if ((p->m | p->n | p->k) >= 2 * TINY_SIDE || p->m * p->n * p->k > TINY_MNK) return 0;
+  if (!xg_is_tiny(p)) return 0;
   if (xg_is_better_transposed(p))
     return tiny(p, p->n, p->m, &p->b, p->b.cs, p->b.rs, &p->a, p->a.cs, p->a.rs, p->c.cs);
   if (p->c.cs == 1 || p->n == 1)

@@ -20,6 +20,17 @@ void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplac
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
                           int threads);
 
+/* The products that the tiny path takes, or hands to the blocked ways for C's strides: no other way
+ * may claim them, or the bits would depend on how the call came in. 40^3 multiply-adds are where a
+ * second thread begins to pay; the side is a power of two, so that one comparison does for three.
+ */
+enum { XG_TINY_MNK = 40 * 40 * 40, XG_TINY_SIDE = 512 };
+
+static inline int xg_is_tiny(const struct xg_problem *p)
+{
+  return (p->m | p->n | p->k) < XG_TINY_SIDE && p->m * p->n * p->k <= XG_TINY_MNK;
+}
+
 /* The tiny path of the CPU backend: 1 when done, 0 when the product is too large for it. */
 int xg_cpu_tiny(const struct xg_problem *p);
 

@@ -14,6 +14,7 @@
 #include "loops_thin.h"
 
 #include "loops.h"
+#include "loops_small.h"
 #include "pack.h"
 #include "team.h"
 #include "ukr_find.h"
@@ -26,9 +27,7 @@ enum {
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
   DOT_K = 64,
   AXPY_L = 64, /* shorter runs do not pay for the start */
-  AXPY_K = 8,
-  TINY_MNK = 40 * 40 * 40, /* the limits of xg_cpu_tiny() */
-  TINY_SIDE = 256
+  AXPY_K = 8
 };
 
 union scalar {
@@ -86,8 +85,7 @@ static struct thin view(const struct xg_problem *o)
 int xg_is_thin(const struct xg_problem *o, const struct xg_ukr *u)
 {
   if (!u || (o->m > XG_STREAM_S && o->n > XG_STREAM_S)) return 0;
-  if (o->m <= TINY_SIDE && o->n <= TINY_SIDE && o->k <= TINY_SIDE && o->m * o->n * o->k <= TINY_MNK)
-    return 0;
+  if (xg_is_tiny(o)) return 0;
   const struct thin t = view(o);
   if (t.l < 2 * t.s && t.s > 1) return 0; /* packing S would be too much of the work */
   return t.dot ? t.k >= DOT_K : t.l_w == 1 && t.l >= AXPY_L && t.k >= AXPY_K;

@@ -29,7 +29,7 @@ static __attribute__((constructor)) void watch_forks(void)
 }
 
 /* In a forked child the loader's lock may have been taken along from a thread that is not there any
- * more, so dlopen() is not called; CUDA is of no use in such a child anyway. */
+ * more, so dlopen() is not called. There a pointer is the GPU's if the CPU cannot read it. */
 static ask_fn *driver(void)
 {
   static _Atomic(ask_fn *) known;
@@ -54,6 +54,8 @@ xgemm_space xg_gpu_classify(const void *pointer, int *device)
 {
   *device = -1;
   ask_fn *ask = driver();
+  if (!ask && atomic_load_explicit(&forked, memory_order_relaxed))
+    return readable(pointer) ? XGEMM_SPACE_HOST : XGEMM_SPACE_DEVICE;
   if (!ask) return XGEMM_SPACE_HOST;
   CUmemorytype type = 0;
   int managed = 0, ordinal = -1;

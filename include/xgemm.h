@@ -27,7 +27,13 @@
  *   kernel, the types, strides pattern, alpha, beta, m, n and k, and on nothing else: not on the
  *   number of threads, free memory, load or earlier calls.
  *
- * THREADS
+ * THREADS OF A PRODUCT
+ *   options.threads, else the default: XGEMM_NUM_THREADS, else omp_get_max_threads() (so
+ *   OMP_NUM_THREADS counts), at most one thread for each physical core of the caller's affinity
+ * mask and the cgroup's CPU quota, less the cores that other products of the process use at the
+ * moment; one inside an OpenMP parallel region and in a forked child. Small products use fewer.
+ *
+ * THREADS OF THE PROGRAM
  *   Every function may be called from any number of threads at once. Two calls that write the same
  *   C, or one that writes what another reads, are the caller's to order.
  *
@@ -74,8 +80,8 @@ typedef enum {
 /* "XGEMM_OK", "XGEMM_INVALID_ARGUMENT", ...: a constant string, never NULL. */
 XGEMM_API const char *xgemm_strerror(xgemm_status status);
 
-/* Why the last failing call on this thread refused, in one sentence; "" if none has. Valid until
- * the next failing call on this thread. */
+/* After a call on this thread failed: why, in one sentence. Valid until the next call on this
+ * thread. */
 XGEMM_API const char *xgemm_last_reason(void);
 
 /* XGEMM_VERSION of the library that is running. */
@@ -158,7 +164,8 @@ typedef struct {
   int threads;           /* CPU threads of this call; 0: the default; never more than useful */
   int device;            /* 0: the operands' device, else the current one; n >= 1: card n-1 */
   void *stream;          /* cudaStream_t for device operands; NULL: the legacy default stream */
-  int deterministic;     /* 1: the choice of engine depends on the problem alone */
+  int deterministic;     /* 1: the engine does not depend on what ran before: no account of
+                            start-up costs, no other engine after a failure */
   const char *kernel;    /* force a kernel by name ("xgemm info" lists them); NULL: chosen */
 } xgemm_options;
 
@@ -172,8 +179,7 @@ typedef struct {
 XGEMM_API xgemm_status xgemm(const xgemm_problem *problem, const xgemm_options *options);
 
 /* Default options of this process, for xgemm() calls that leave a field 0 and for the BLAS names.
- * NULL: back to the environment's. `kernel` is copied (63 characters at most); `stream` is not a
- * default and must be NULL. */
+ * NULL: back to the environment's. `stream` is not a default and must be NULL. */
 XGEMM_API xgemm_status xgemm_set_defaults(const xgemm_options *options);
 
 /* Frees cached workspaces and device buffers that no running call uses. */

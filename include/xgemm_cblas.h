@@ -17,8 +17,10 @@
 extern "C" {
 #endif
 
+#if !defined(CBLAS_H) && !defined(__MKL_CBLAS_H__) && !defined(__GSL_CBLAS_H__)
 #ifndef CBLAS_H
 #define CBLAS_H
+#endif
 /* Tag, typedef and macro as netlib has them, so that CBLAS_ORDER and enum CBLAS_ORDER both work. */
 typedef enum CBLAS_LAYOUT { CblasRowMajor = 101, CblasColMajor = 102 } CBLAS_LAYOUT;
 typedef enum CBLAS_TRANSPOSE {
@@ -87,8 +89,8 @@ XGEMM_API void dgemm_64_(const char *transa, const char *transb, const int64_t *
                          const double *b, const int64_t *ldb, const double *beta, double *c,
                          const int64_t *ldc);
 
-/* Set while a row-major CBLAS call runs and while any CBLAS call runs; error handlers written for
- * netlib's CBLAS read them. */
+/* 1 while a handler is called for a row-major CBLAS call, and for any CBLAS call; error handlers
+ * written for netlib's CBLAS read them. */
 extern XGEMM_API int RowMajorStrg;
 extern XGEMM_API int CBLAS_CallFromC;
 

@@ -288,6 +288,46 @@ static void a_plan_is_shared_by_threads(void **state)
   xgemm_plan_destroy(plan);
 }
 
+/* ---- one product, however it is asked for: default call, options, plan ---- */
+
+static void *bits_of_way(struct product *x, int way)
+{
+  static const xgemm_options two = {.backend = XGEMM_BACKEND_CPU, .threads = 2};
+  product_rewind(x);
+  if (way == 2) {
+    xgemm_plan *plan = create(&x->p, NULL);
+    assert_int_equal(xgemm_plan_run(plan, &x->p, NULL), XGEMM_OK);
+    xgemm_plan_destroy(plan);
+  } else {
+    assert_int_equal(xgemm(&x->p, way ? &two : NULL), XGEMM_OK);
+  }
+  return product_bits(x);
+}
+
+static void every_way_gives_the_same_bits(void **state)
+{
+  (void)state;
+  static const int64_t sides[] = {1, 2, 7, 16, 40, 64, 255, 256, 257, 300, 511, 512, 513};
+  enum { SIDES = sizeof sides / sizeof sides[0] };
+  static const char *const layouts[] = {"rrr", "ccc", "crr", "rcc"};
+  for (int i = 0; i < SIDES * SIDES * SIDES; i++) {
+    int64_t m = sides[i % SIDES], n = sides[i / SIDES % SIDES], k = sides[i / SIDES / SIDES];
+    if (m * n * k > 1 << 17 || k < 7) continue;
+    for (int l = 0; l < 4; l++) {
+      struct product x;
+      product_make(&x, l & 1 ? XGEMM_F64 : XGEMM_F32, m, n, k, layouts[l], (uint64_t)i);
+      product_fill(&x, (uint64_t)i, 0);
+      product_expect(&x);
+      void *bits[3];
+      for (int way = 0; way < 3; way++) bits[way] = bits_of_way(&x, way);
+      assert_memory_equal(bits[0], bits[1], product_bytes(&x));
+      assert_memory_equal(bits[0], bits[2], product_bytes(&x));
+      for (int way = 0; way < 3; way++) free(bits[way]);
+      product_free(&x);
+    }
+  }
+}
+
 /* ---- sizes that no memory holds: planning needs no data ---- */
 
 static void plan_is_sane(xgemm_type type, int64_t m, int64_t n, int64_t k)
@@ -364,6 +404,7 @@ int main(void)
       cmocka_unit_test(describe_tells_and_truncates),
       cmocka_unit_test(a_forced_backend_is_described),
       cmocka_unit_test(a_plan_is_shared_by_threads),
+      cmocka_unit_test(every_way_gives_the_same_bits),
       cmocka_unit_test(api_08_api_09_huge_sizes),
       cmocka_unit_test(api_08_impossible_sizes),
   };
