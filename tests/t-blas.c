@@ -434,6 +434,20 @@ static void api_04_garbage_in_the_upper_halves(void **state)
   assert_memory_equal(d, e, sizeof d);
 }
 
+/* Leading dimensions whose byte count no address can hold are bad arguments. */
+static void wide_names_refuse_spans_that_overflow(void **state)
+{
+  (void)state;
+  const int64_t far = INT64_C(1) << 61;
+  double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, c[4] = {-1, -1, -1, -1};
+  memset(&heard, 0, sizeof heard);
+  cblas_dgemm_64(ROW, N, N, 2, 2, 2, 1, x, far, x, 2, 0, c, 2);
+  assert_true(heard.calls == 1 && c[0] == -1 && c[3] == -1);
+  cblas_dgemm_64(COL, N, N, 2, 2, 2, 1, x, 2, x, far, 0, c, 2);
+  cblas_dgemm_64(COL, N, N, 2, 2, 2, 1, x, 2, x, 2, 0, c, far);
+  assert_true(heard.calls == 3 && heard.info == 14 && c[0] == -1 && c[3] == -1);
+}
+
 /* Sizes that an int cannot hold must be seen whole by the 64-bit names. */
 static void wide_names_see_64_bits(void **state)
 {
@@ -468,6 +482,7 @@ int main(void)
       cmocka_unit_test(cor_07_small_integers),
       cmocka_unit_test(cor_08_two_by_n),
       cmocka_unit_test(api_04_garbage_in_the_upper_halves),
+      cmocka_unit_test(wide_names_refuse_spans_that_overflow),
       cmocka_unit_test(wide_names_see_64_bits),
   };
   return cmocka_run_group_tests(tests, open_target, close_target);
