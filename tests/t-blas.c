@@ -441,10 +441,10 @@ static void wide_names_refuse_spans_that_overflow(void **state)
   const int64_t far = INT64_C(1) << 61;
   double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, c[4] = {-1, -1, -1, -1};
   memset(&heard, 0, sizeof heard);
-  cblas_dgemm_64(ROW, N, N, 2, 2, 2, 1, x, far, x, 2, 0, c, 2);
+  cblas_dgemm_64(CblasRowMajor, CblasNoTrans, CblasNoTrans, 2, 2, 2, 1, x, far, x, 2, 0, c, 2);
   assert_true(heard.calls == 1 && c[0] == -1 && c[3] == -1);
-  cblas_dgemm_64(COL, N, N, 2, 2, 2, 1, x, 2, x, far, 0, c, 2);
-  cblas_dgemm_64(COL, N, N, 2, 2, 2, 1, x, 2, x, 2, 0, c, far);
+  cblas_dgemm_64(CblasColMajor, CblasNoTrans, CblasNoTrans, 2, 2, 2, 1, x, 2, x, far, 0, c, 2);
+  cblas_dgemm_64(CblasColMajor, CblasNoTrans, CblasNoTrans, 2, 2, 2, 1, x, 2, x, 2, 0, c, far);
   assert_true(heard.calls == 3 && heard.info == 14 && c[0] == -1 && c[3] == -1);
 }
 
