@@ -181,22 +181,20 @@ static void loop_jc(const struct worker *w)
 
 /* ---------------------------------------------------------------- threads and memory */
 
-/* The grid whose slowest thread is fastest. It multiplies h x v tiles' elements, packs h elements
- * of A for each step of k and fetches v of B from L3; the unit is one multiplication. */
+/* The grid whose largest part of C is smallest, the squarest of those. */
 static int rows_of_grid(const struct job *j, int threads)
 {
-  enum { PACK = 16, FETCH = 4 };
   const int64_t mr = j->u->mr, nr = j->u->nr;
   const int64_t tall = (j->p->m + mr - 1) / mr;
   const int64_t wide = (min64(j->p->n, j->blocks.nc) + nr - 1) / nr;
   int best = 1;
-  int64_t best_cost = INT64_MAX;
+  int64_t best_area = INT64_MAX, best_rim = INT64_MAX;
   for (int down = 1; down <= threads; down++) {
     if (threads % down != 0) continue;
     const int64_t h = (tall + down - 1) / down * mr;
     const int64_t v = (wide + threads / down - 1) / (threads / down) * nr;
-    const int64_t cost = (h + FETCH) * (v + PACK);
-    if (cost < best_cost) best = down, best_cost = cost;
+    if (h * v < best_area || (h * v == best_area && h + v < best_rim))
+      best = down, best_area = h * v, best_rim = h + v;
   }
   return best;
 }
