@@ -33,7 +33,7 @@ libxg_core_la_SOURCES += \
   cpu/cpu_backend.c \
   cpu/cpuid.c cpu/cpuid.h \
   cpu/loops.c cpu/loops.h \
-  cpu/loops_bare.c \
+  cpu/loops_bare.c cpu/loops_common.h \
   cpu/loops_small.c cpu/loops_small.h \
   cpu/loops_thin.c cpu/loops_thin.h \
   cpu/pack.c cpu/pack.h \

@@ -15,17 +15,13 @@
 
 #include <string.h>
 
+#include "loops_common.h"
 #include "pack.h"
 #include "team.h"
 #include "ukr_find.h"
 #include "workspace.h"
 
 enum { ALIGN = 64 };
-
-union scalar {
-  float f;
-  double d;
-};
 
 struct job { /* shared by the threads of one product */
   const struct xg_problem *p;
@@ -52,16 +48,6 @@ struct block {   /* where the loops stand */
   int64_t pc, k; /* k steps pc .. pc+k-1 */
   int64_t ic, m; /* rows ic .. ic+m-1 */
 };
-
-static int64_t min64(int64_t a, int64_t b)
-{
-  return a < b ? a : b;
-}
-
-static char *at(const struct xg_operand *x, int64_t e, int64_t i, int64_t j)
-{
-  return (char *)x->data + (i * x->rs + j * x->cs) * e;
-}
 
 /* The first of `count` things that share number `id` of `parts` begins with. */
 static int64_t share(int64_t count, int64_t id, int64_t parts)

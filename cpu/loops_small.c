@@ -3,6 +3,7 @@
 #include "loops_small.h"
 
 #include "loops.h"
+#include "loops_common.h"
 #include "pack.h"
 #include "team.h"
 #include "ukr_find.h"
@@ -12,21 +13,6 @@ enum {
   INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself */
 };
-
-union scalar {
-  float f;
-  double d;
-};
-
-static int64_t min64(int64_t a, int64_t b)
-{
-  return a < b ? a : b;
-}
-
-static char *at(const struct xg_operand *x, int64_t e, int64_t i, int64_t j)
-{
-  return (char *)x->data + (i * x->rs + j * x->cs) * e;
-}
 
 static int64_t kc_limit(const struct xg_ukr *u)
 {

@@ -15,6 +15,7 @@
 
 #include "loops.h"
 #include "loops_small.h"
+#include "loops_common.h"
 #include "pack.h"
 #include "team.h"
 #include "ukr_find.h"
@@ -28,11 +29,6 @@ enum {
   DOT_K = 64,
   AXPY_L = 64, /* shorter runs do not pay for the start */
   AXPY_K = 8
-};
-
-union scalar {
-  float f;
-  double d;
 };
 
 struct thin { /* the product seen as W times S */
@@ -53,11 +49,6 @@ struct job {
   size_t sums_bytes;   /* of each thread */
   struct xg_barrier barrier;
 };
-
-static int64_t min64(int64_t a, int64_t b)
-{
-  return a < b ? a : b;
-}
 
 static int64_t round_up(int64_t x, int64_t step)
 {
