@@ -19,7 +19,7 @@ struct session {
   struct xgb_notes notes;
   struct xgb_crossings crossings;
   FILE *csv, *json;
-  int done, total, finished, wrong, ask_auto;
+  int done, total, wrong, ask_auto;
 };
 
 static void usage(void)

@@ -12,13 +12,6 @@ const struct xg_backend *xg_backend_by_id(xgemm_backend id)
   return NULL;
 }
 
-const struct xg_backend *xg_backend_by_name(const char *name)
-{
-  for (int i = 0; xg_backends[i]; i++)
-    if (strcmp(xg_backends[i]->name, name) == 0) return xg_backends[i];
-  return NULL;
-}
-
 const struct xg_backend *xg_backend_of_kernel(const char *name)
 {
   for (int i = 0; xg_backends[i]; i++)

@@ -75,7 +75,6 @@ extern const struct xg_backend *const xg_backends[]; /* gpu, cpu, ref, NULL */
 extern const struct xg_backend xg_backend_gpu, xg_backend_cpu, xg_backend_ref;
 
 const struct xg_backend *xg_backend_by_id(xgemm_backend id);
-const struct xg_backend *xg_backend_by_name(const char *name);
 
 /* The backend that owns a kernel of this name, or NULL. */
 const struct xg_backend *xg_backend_of_kernel(const char *name);

@@ -38,8 +38,6 @@ void xg_scale_host(const struct xg_problem *p)
 
 /* ---- checking what a caller wrote ---- */
 
-enum { FIRST_SIZE = sizeof(xgemm_problem) };
-
 static uint64_t magnitude(int64_t x)
 {
   return x < 0 ? -(uint64_t)x : (uint64_t)x;
@@ -104,16 +102,15 @@ static xgemm_status check_form(char name, const xgemm_matrix *x, int64_t rows, i
   return XGEMM_OK;
 }
 
-static xgemm_status check_size_field(const xgemm_problem *in)
+xgemm_status xg_check_layout(const char *name, const void *given, size_t size, size_t known)
 {
-  size_t size = in->size ? in->size : FIRST_SIZE;
-  if (size < FIRST_SIZE)
-    return xg_fail(XGEMM_INVALID_ARGUMENT, "problem.size is %zu, the first layout has %zu", size,
-                   (size_t)FIRST_SIZE);
-  const unsigned char *bytes = (const unsigned char *)in;
-  for (size_t i = sizeof *in; i < size; i++)
-    if (bytes[i])
-      return xg_fail(XGEMM_UNSUPPORTED, "problem.size is %zu and its unknown tail is not zero",
+  if (size == 0) return XGEMM_OK;
+  if (size < known)
+    return xg_fail(XGEMM_INVALID_ARGUMENT, "%s.size is %zu, the first layout has %zu", name, size,
+                   known);
+  for (size_t i = known; i < size; i++)
+    if (((const unsigned char *)given)[i])
+      return xg_fail(XGEMM_UNSUPPORTED, "%s.size is %zu and its unknown tail is not zero", name,
                      size);
   return XGEMM_OK;
 }
@@ -178,7 +175,7 @@ static xgemm_status check_sizes(const xgemm_problem *in)
 xgemm_status xg_problem_form(struct xg_problem *out, const xgemm_problem *in)
 {
   if (!in) return xg_fail(XGEMM_INVALID_ARGUMENT, "problem is NULL");
-  xgemm_status status = check_size_field(in);
+  xgemm_status status = xg_check_layout("problem", in, in->size, sizeof *in);
   if (status == XGEMM_OK) status = check_sizes(in);
   if (status == XGEMM_OK) status = check_form('a', &in->a, in->m, in->k, in->a.type);
   if (status == XGEMM_OK) status = check_form('b', &in->b, in->k, in->n, in->a.type);

@@ -68,6 +68,10 @@ static inline int xg_is_scale_only(const struct xg_problem *p)
 /* C = beta*C for host memory. beta = 0 writes zeros without reading. */
 void xg_scale_host(const struct xg_problem *p);
 
+/* A public struct that says it has `size` bytes, of which we know `known`: 0 means the first
+ * layout, more is accepted if it is zero. `name` is for the reason. */
+xgemm_status xg_check_layout(const char *name, const void *given, size_t size, size_t known);
+
 /* Checks a public problem and translates it. On failure sets the thread's reason and returns the
  * status; `out` is then undefined. Done in two steps: the form (sizes, types, strides, all that
  * does not depend on where the data are), then the place (pointers present if need_pointers, memory

@@ -88,14 +88,8 @@ xgemm_status xgemm_set_defaults(const xgemm_options *options)
 
 static xgemm_status check_options(const xgemm_options *o)
 {
-  size_t size = o->size ? o->size : sizeof *o;
-  if (size < sizeof *o)
-    return xg_fail(XGEMM_INVALID_ARGUMENT, "options.size is %zu, the first layout has %zu", size,
-                   sizeof *o);
-  for (size_t i = sizeof *o; i < size; i++)
-    if (((const unsigned char *)o)[i])
-      return xg_fail(XGEMM_UNSUPPORTED, "options.size is %zu and its unknown tail is not zero",
-                     size);
+  xgemm_status status = xg_check_layout("options", o, o->size, sizeof *o);
+  if (status != XGEMM_OK) return status;
   if ((int)o->backend < XGEMM_BACKEND_AUTO || o->backend > XGEMM_BACKEND_REF)
     return xg_fail(XGEMM_INVALID_ARGUMENT, "options.backend is %d, not a known engine",
                    (int)o->backend);
