@@ -82,14 +82,12 @@ static int take_decision(struct xgb_contestant *x, double longest, struct xgb_re
   return 0;
 }
 
-/* The CBLAS names take no options: what is forced goes through the defaults, but only if something
- * is, since defaults that are set close the straight path of small calls. */
+/* The CBLAS names take no options: what is forced goes through the defaults. */
 static int set_defaults(const struct xgb_contestant *x)
 {
   xgemm_options options = x->options;
   options.stream = NULL;
-  int forced = options.backend || options.threads || options.kernel;
-  return xgemm_set_defaults(forced ? &options : NULL) ? -1 : 0;
+  return xgemm_set_defaults(&options) ? -1 : 0;
 }
 
 static int prepare_own(struct xgb_contestant *x, double longest, struct xgb_result *r)

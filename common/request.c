@@ -37,6 +37,13 @@ const char *xg_registry_name(const char *name, xgemm_type *type)
   return NULL;
 }
 
+/* Whether what is forced keeps even the smallest products from the CPU's tiny path, which has one
+ * thread, no choice of kernel and the same bits every time. */
+static int leaves_tiny_path(xgemm_backend backend, const char *kernel)
+{
+  return (backend != XGEMM_BACKEND_AUTO && backend != XGEMM_BACKEND_CPU) || kernel;
+}
+
 static void initialise(void)
 {
   const struct xg_env *env = xg_env();
@@ -46,7 +53,7 @@ static void initialise(void)
   }
   for (int i = 0; xg_backends[i]; i++)
     if (xg_backends[i]->tiny) xg_tiny = xg_backends[i]->tiny;
-  if (!xg_tiny || env->backend != XGEMM_BACKEND_AUTO || environment_kernel || env->verbose)
+  if (!xg_tiny || leaves_tiny_path(env->backend, environment_kernel) || env->verbose)
     atomic_fetch_or(&xg_slow_word, SLOW_ENVIRONMENT);
   atomic_fetch_and(&xg_slow_word, ~SLOW_UNINITIALISED);
 }
@@ -77,9 +84,7 @@ xgemm_status xgemm_set_defaults(const xgemm_options *options)
   atomic_store(&defaults.device, options->device);
   atomic_store(&defaults.deterministic, options->deterministic);
   atomic_store(&defaults.kernel, options->kernel ? xg_registry_name(options->kernel, NULL) : NULL);
-  int set = options->backend || options->threads || options->device || options->deterministic ||
-            options->kernel;
-  if (set)
+  if (leaves_tiny_path(options->backend, options->kernel))
     atomic_fetch_or(&xg_slow_word, SLOW_DEFAULTS);
   else
     atomic_fetch_and(&xg_slow_word, ~SLOW_DEFAULTS);
