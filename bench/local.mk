@@ -14,6 +14,7 @@ bench_sources = \
   bench/latency.c \
   bench/machine.c bench/machine.h \
   bench/main.c \
+  bench/model.c \
   bench/operands.c bench/operands.h \
   bench/options.c bench/options.h \
   bench/peaks.c bench/peaks.h \

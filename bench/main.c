@@ -16,6 +16,7 @@ static const struct {
     {"bench", xgb_bench, "verify and time products, beside other libraries"},
     {"latency", xgb_latency, "nanoseconds of a small call, and of the first call of a process"},
     {"goals", xgb_goals, "performance goals: check result files, or measure here"},
+    {"model", xgb_model, "what the CPU kernels should reach, and what they do"},
     {"first-call", xgb_first_call, NULL},
 };
 

@@ -36,6 +36,7 @@ libxg_core_la_SOURCES += \
   cpu/loops_bare.c cpu/loops_common.h \
   cpu/loops_small.c cpu/loops_small.h \
   cpu/loops_thin.c cpu/loops_thin.h \
+  cpu/model.c cpu/model.h \
   cpu/pack.c cpu/pack.h \
   cpu/quota.c \
   cpu/topo.c cpu/topo.h \
