@@ -18,6 +18,7 @@ struct session {
   struct xgb_head head;
   struct xgb_notes notes;
   struct xgb_crossings crossings;
+  struct xgb_summary summary;
   FILE *csv, *json;
   int done, total, wrong, ask_auto;
 };
@@ -122,6 +123,7 @@ static int run_row(void *context, const struct xgb_case *c)
     if (s->csv) xgb_csv_row(s->csv, row);
     if (s->json) xgb_json_row(s->json, row, s->done);
     xgb_crossings_add(&s->crossings, row);
+    xgb_summary_add(&s->summary, row);
     for (int i = 0; i < row->count; i++) s->wrong |= row->results[i].status == XGB_WRONG;
     s->done++;
   }
@@ -154,7 +156,9 @@ static void finish(struct session *s, int complete)
   xgb_table_end(&s->notes);
   int told = xgb_crossings_tell(&s->crossings, text, 16);
   for (int i = 0; i < told; i++) puts(text[i]);
-  if (s->json && complete) xgb_json_end(s->json, text, told);
+  xgb_summary_tell(&s->summary);
+  if (s->json && complete) xgb_json_end(s->json, text, told, &s->summary);
+  if (s->json && !complete) xgb_json_stop(s->json);
   if (s->csv) fclose(s->csv);
   if (s->json) fclose(s->json);
   xgb_crossings_free(&s->crossings);
@@ -181,6 +185,8 @@ static int run_session(struct session *s, int argc, char **argv)
   for (int i = 0; i < s->count; i++)
     snprintf(columns[i].engine, sizeof columns[i].engine, "%s", s->contestants[i].name);
   s->head.columns = columns, s->head.column_count = s->count;
+  s->head.best_peer = s->o->effort.best_peer;
+  s->summary.threshold = s->o->under;
   xgb_table_begin(&s->head);
   if (s->csv) xgb_csv_begin(s->csv);
   if (s->json) xgb_json_begin(s->json, &s->head);

@@ -6,7 +6,7 @@
 
 #include "xgemm.h"
 
-enum { XGB_MAX_CONTESTANTS = 12, XGB_NAME = 64, XGB_REASON = 240 };
+enum { XGB_MAX_CONTESTANTS = 18, XGB_NAME = 64, XGB_REASON = 240 };
 
 /* A product in the terms of the BLAS: sizes, transposes, storage. */
 struct xgb_case {
@@ -24,7 +24,8 @@ struct xgb_case {
 enum xgb_status {
   XGB_GOOD,        /* verified before and after it was timed */
   XGB_UNSUPPORTED, /* did not run, or another engine than the one asked for would have */
-  XGB_WRONG        /* ran and gave a wrong result: no time is reported */
+  XGB_WRONG,       /* ran and gave a wrong result: no time is reported */
+  XGB_SLOWER       /* right, but another peer was faster in the first pass */
 };
 
 /* One contestant's part of a row. Times are seconds per call. */
@@ -40,15 +41,17 @@ struct xgb_result {
   long calls;      /* per sample */
   double *seconds; /* one per sample, malloced */
   double median, best;
-  double graph; /* GPU with device operands under 50 us: replay of a CUDA graph, else 0 */
-  double peak;  /* flop/s that its percentage refers to, 0: unknown */
+  double first_pass; /* median of the pass that picks the best peer, 0: there was none */
+  double graph;      /* GPU with device operands under 50 us: replay of a CUDA graph, else 0 */
+  double peak;       /* flop/s that its percentage refers to, 0: unknown */
 };
 
 struct xgb_row {
   struct xgb_case c;
   int count;
   struct xgb_result results[XGB_MAX_CONTESTANTS];
-  char auto_takes[16]; /* the engine AUTO takes for host operands; "" if it was not asked */
+  const char *best_peer; /* the peer that the first pass picked, or NULL */
+  char auto_takes[16];   /* the engine AUTO takes for host operands; "" if it was not asked */
 };
 
 static inline double xgb_flops(const struct xgb_case *c)
@@ -63,7 +66,8 @@ static inline const char *xgb_type_name(xgemm_type type)
 
 static inline const char *xgb_status_name(enum xgb_status status)
 {
-  return status == XGB_GOOD ? "good" : status == XGB_WRONG ? "wrong" : "unsupported";
+  static const char *const names[] = {"good", "unsupported", "wrong", "slower"};
+  return names[status];
 }
 
 #endif

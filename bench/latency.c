@@ -267,7 +267,7 @@ int xgb_latency(int argc, char **argv)
   if (json) xgb_json_begin(json, &head);
   int bad = steady(&o, peers, o.peer_count + 1, json, &rows) ||
             first(&o, peers, o.peer_count + 1, json, &rows);
-  if (json && !bad) xgb_json_end(json, NULL, 0);
+  if (json && !bad) xgb_json_end(json, NULL, 0, NULL);
   if (json) fclose(json);
   return bad ? XGB_EXIT_FAILED : XGB_EXIT_GOOD;
 }

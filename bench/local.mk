@@ -23,6 +23,7 @@ bench_sources = \
   bench/report_csv.c bench/report_json.c bench/report_table.c \
   bench/run.c bench/run.h \
   bench/shapes.c bench/shapes.h \
+  bench/summary.c bench/summary.h \
   bench/timing.c bench/timing.h \
   bench/verify.c bench/verify.h
 

@@ -172,6 +172,19 @@ static int set_max_dim(void *options, const char *value)
                      &((struct xgb_bench_options *)options)->max_dim);
 }
 
+static int set_max_gflop(void *options, const char *value)
+{
+  double *out = &((struct xgb_bench_options *)options)->max_flops;
+  if (set_real("--max-gflop", value, 1e-9, 1e9, out)) return -1;
+  *out *= 1e9;
+  return 0;
+}
+
+static int set_under(void *options, const char *value)
+{
+  return set_real("--under", value, 0, 1e6, &((struct xgb_bench_options *)options)->under);
+}
+
 static int set_reps(void *options, const char *value)
 {
   int64_t reps;
@@ -218,6 +231,13 @@ static int set_bits(void *options, const char *value)
   return 0;
 }
 
+static int set_best_peer(void *options, const char *value)
+{
+  (void)value;
+  ((struct xgb_bench_options *)options)->effort.best_peer = 1;
+  return 0;
+}
+
 static int set_goals(void *options, const char *value)
 {
   (void)value;
@@ -247,6 +267,8 @@ const struct xgb_flag xgb_bench_flags[] = {
     {"--kernel", "NAME", "a kernel forced by name, instead of an engine; repeatable", set_kernel},
     {"--peer", "NAME|PATH", "a library to compare with; NAME? if it is there; repeatable",
      set_peer},
+    {"--best-peer", NULL, "two passes: the first picks the fastest peer for each row",
+     set_best_peer},
     {"--via", "xgemm|plan|cblas", "our entry point that is timed (default xgemm)", set_via},
     {"--clock", "wall|cpu", "cpu: the calling thread's CPU time, for --threads 1 on a busy machine",
      set_clock},
@@ -254,6 +276,8 @@ const struct xgb_flag xgb_bench_flags[] = {
     {"--min-time", "S", "at least S seconds of samples each (default 0.2)", set_min_time},
     {"--max-time", "S", "about at most S seconds each (default 20)", set_max_time},
     {"--max-dim", "N", "leave out shapes with a larger m, n or k", set_max_dim},
+    {"--max-gflop", "X", "leave out shapes of more than X GFLOP", set_max_gflop},
+    {"--under", "X", "the summary counts ratios below X (default 0.92)", set_under},
     {"--csv", "FILE", "one line for each row and contestant", set_csv},
     {"--json", "FILE", "everything, with machine and versions", set_json},
     {"--bits", NULL, "compare the bits of results for 1, 2, 3, 4 threads; no timing", set_bits},
@@ -273,6 +297,7 @@ static void set_defaults(struct xgb_bench_options *o)
   memset(o, 0, sizeof *o);
   o->type_count = o->layout_count = o->thread_count = 1;
   o->alpha = 1;
+  o->under = 0.92;
   o->effort = (struct xgb_effort){.reps = 5, .min_time = 0.2, .max_time = 20};
   o->level = 1;
 }
@@ -318,6 +343,7 @@ static int fill_case(const struct xgb_bench_options *o, struct xgb_case *c, int 
   int64_t most = c->m > c->n ? c->m : c->n;
   if (c->k > most) most = c->k;
   xgb_case_storage(c, o->pad);
+  if (o->max_flops > 0 && xgb_flops(c) > o->max_flops) return 0;
   return o->max_dim == 0 || most <= o->max_dim;
 }
 

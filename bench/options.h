@@ -29,6 +29,8 @@ struct xgb_bench_options {
   int peer_count;
   enum xgb_via via;
   int64_t pad, max_dim;
+  double max_flops; /* 0: any */
+  double under;     /* the summary counts ratios below it */
   struct xgb_effort effort;
   const char *csv, *json;
   int cpu_clock, bits, goals, help;

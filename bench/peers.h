@@ -4,7 +4,7 @@
 
 #include "case.h"
 
-enum { XGB_MAX_PEERS = 6 };
+enum { XGB_MAX_PEERS = 10 };
 
 struct xgb_peer {
   char name[XGB_NAME];

@@ -8,6 +8,7 @@
 #include "case.h"
 #include "machine.h"
 #include "peers.h"
+#include "summary.h"
 
 /* What all rows have in common. */
 struct xgb_head {
@@ -19,12 +20,13 @@ struct xgb_head {
   int peer_count;
   const struct xgb_result *columns; /* names only: the contestants, in the order of the results */
   int column_count;
+  int best_peer; /* one column for the peer that the first pass picked */
 };
 
 /* ---------------------------------------------------------------- the three forms */
 
 struct xgb_notes { /* why cells are empty, numbered */
-  char text[64][XGB_NAME + XGB_REASON];
+  char text[64][XGB_NAME + XGB_REASON + 2];
   int count;
 };
 
@@ -38,7 +40,11 @@ void xgb_csv_row(FILE *file, const struct xgb_row *row);
 /* The file is valid JSON after each of these; rows are numbered from 0. */
 void xgb_json_begin(FILE *file, const struct xgb_head *head);
 void xgb_json_row(FILE *file, const struct xgb_row *row, int index);
-void xgb_json_end(FILE *file, char (*crossovers)[256], int count);
+/* The tail: what the rows say together (NULL: nothing), and that all are there. */
+void xgb_json_end(FILE *file, char (*crossovers)[256], int count,
+                  const struct xgb_summary *summary);
+/* The tail of a file whose run was stopped, where it cannot be rewritten (a pipe). */
+void xgb_json_stop(FILE *file);
 /* A string with quotes, escaped. */
 void xgb_json_string(FILE *file, const char *text);
 

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../common/env.h"
 #include "contest.h"
@@ -21,6 +22,8 @@ void xgb_json_string(FILE *file, const char *text)
   fputc('"', file);
 }
 
+static const char unfinished[] = "\n  ],\n  \"complete\": false\n}\n";
+
 static void pair(FILE *file, const char *key, const char *value)
 {
   xgb_json_string(file, key);
@@ -37,14 +40,16 @@ static void number(FILE *file, const char *key, double value)
     fprintf(file, ", \"%s\": null", key);
 }
 
-/* Closes what is open, and steps back so that the next row overwrites that. */
+/* Closes what is open, and steps back so that the next row overwrites that. What has gone into a
+ * pipe cannot be taken back: there the file is valid at the end only. */
 static void close_for_now(FILE *file, const char *tail)
 {
   fflush(file);
-  long here = ftell(file);
+  off_t here = lseek(fileno(file), 0, SEEK_CUR);
+  if (here < 0) return;
   fputs(tail, file);
   fflush(file);
-  fseek(file, here, SEEK_SET);
+  fseeko(file, here, SEEK_SET);
 }
 
 static void environment(FILE *file)
@@ -130,7 +135,7 @@ void xgb_json_begin(FILE *file, const struct xgb_head *head)
     fputs("}", file);
   }
   fputs("],\n  \"rows\": [", file);
-  close_for_now(file, "],\n  \"complete\": false\n}\n");
+  close_for_now(file, unfinished);
 }
 
 static void ratios(FILE *file, const struct xgb_row *row, const struct xgb_result *own)
@@ -172,11 +177,27 @@ static void result(FILE *file, const struct xgb_row *row, const struct xgb_resul
   number(file, "error_share_of_bound", r->worst);
   fprintf(file, ", \"calls_per_sample\": %ld", r->calls);
   if (strcmp(r->backend, "peer") != 0) ratios(file, row, r);
-  enum { MOST = 50 }; /* samples of very short calls number thousands */
-  int step = r->samples > MOST ? (r->samples + MOST - 1) / MOST : 1;
+  /* Samples of very short calls number thousands. */
+  int most = row->best_peer ? 11 : 50;
+  int step = r->samples > most ? (r->samples + most - 1) / most : 1;
   fprintf(file, ", \"samples\": %d, \"samples_s\": [", r->samples);
   for (int i = 0; i < r->samples; i += step) fprintf(file, "%s%.6g", i ? ", " : "", r->seconds[i]);
   fputs("]}", file);
+}
+
+static void first_pass(FILE *file, const struct xgb_row *row)
+{
+  int count = 0;
+  fputs(", ", file);
+  pair(file, "best_peer", row->best_peer);
+  fputs(", \"first_pass_s\": {", file);
+  for (int i = 0; i < row->count; i++) {
+    if (row->results[i].first_pass <= 0) continue;
+    fputs(count++ ? ", " : "", file);
+    xgb_json_string(file, row->results[i].engine);
+    fprintf(file, ": %.4g", row->results[i].first_pass);
+  }
+  fputs("}", file);
 }
 
 void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
@@ -187,21 +208,33 @@ void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
   fprintf(file,
           ", \"type\": \"%s\", \"layout\": \"%s\", \"transa\": \"%c\", \"transb\": \"%c\", \"m\": "
           "%lld, \"n\": %lld, \"k\": %lld, \"lda\": %lld, \"ldb\": %lld, \"ldc\": %lld, \"alpha\": "
-          "%.17g, \"beta\": %.17g, \"threads\": %d, \"auto_takes\": \"%s\", \"results\": [\n",
+          "%.17g, \"beta\": %.17g, \"threads\": %d, \"auto_takes\": \"%s\"",
           xgb_type_name(c->type), c->row_major ? "row" : "col", c->transa, c->transb,
           (long long)c->m, (long long)c->n, (long long)c->k, (long long)c->lda, (long long)c->ldb,
           (long long)c->ldc, c->alpha, c->beta, xgb_case_threads(c), row->auto_takes);
+  if (row->best_peer) first_pass(file, row);
+  fputs(", \"results\": [\n", file);
+  int written = 0;
   for (int i = 0; i < row->count; i++) {
-    if (i) fputs(",\n", file);
+    if (row->results[i].status == XGB_SLOWER) continue; /* among the first pass's */
+    if (written++) fputs(",\n", file);
     result(file, row, &row->results[i]);
   }
   fputs("]}", file);
-  close_for_now(file, "\n  ],\n  \"complete\": false\n}\n");
+  close_for_now(file, unfinished);
 }
 
-void xgb_json_end(FILE *file, char (*crossovers)[256], int count)
+void xgb_json_stop(FILE *file)
 {
-  fputs("\n  ],\n  \"crossover\": [", file);
+  fflush(file);
+  if (lseek(fileno(file), 0, SEEK_CUR) < 0) fputs(unfinished, file);
+}
+
+void xgb_json_end(FILE *file, char (*crossovers)[256], int count, const struct xgb_summary *summary)
+{
+  fputs("\n  ],\n", file);
+  if (summary) xgb_summary_json(file, summary);
+  fputs("  \"crossover\": [", file);
   for (int i = 0; i < count; i++) {
     fputs(i ? ", " : "", file);
     xgb_json_string(file, crossovers[i]);

@@ -34,9 +34,10 @@ void xgb_table_begin(const struct xgb_head *head)
   for (int i = 0; i < head->column_count; i++) {
     char name[16];
     snprintf(name, sizeof name, "%.13s", head->columns[i].engine);
-    printf(" %13s", name);
+    if (!head->best_peer || !is_peer_column(head, i)) printf(" %13s", name);
   }
-  for (int i = 0; i < head->peer_count; i++) {
+  if (head->best_peer) printf(" %13s %8s %-14s", "best peer", "/best", "which");
+  for (int i = 0; i < head->peer_count && !head->best_peer; i++) {
     char name[16];
     snprintf(name, sizeof name, "/%.9s", head->peers[i].name);
     printf(" %10s", name);
@@ -49,7 +50,7 @@ void xgb_table_begin(const struct xgb_head *head)
 /* The number of the note with this text. */
 static int note(struct xgb_notes *notes, const struct xgb_result *r)
 {
-  char text[XGB_NAME + XGB_REASON];
+  char text[XGB_NAME + XGB_REASON + 2];
   snprintf(text, sizeof text, "%s: %s", r->engine, r->reason);
   for (int i = 0; i < notes->count; i++)
     if (strcmp(notes->text[i], text) == 0) return i + 1;
@@ -82,6 +83,22 @@ static void print_ratio(double ratio, int width)
     printf(" %*s", width, "-");
 }
 
+/* The peer that was picked, and where one gave a wrong result, that one. */
+static void print_best(const struct xgb_head *head, const struct xgb_row *row,
+                       struct xgb_notes *notes)
+{
+  const struct xgb_result *shown = row->best_peer ? xgb_find_result(row, row->best_peer) : NULL;
+  for (int i = 0; i < row->count; i++)
+    if (is_peer_column(head, i) && row->results[i].status == XGB_WRONG) shown = &row->results[i];
+  if (!shown) {
+    printf(" %13s %8s %-14s", "-", "-", "-");
+    return;
+  }
+  print_cell(row, shown, notes);
+  print_ratio(xgb_ratio(xgb_rival(row, shown), shown), 8);
+  printf(" %-14.14s", shown->engine);
+}
+
 static void print_kernels(const struct xgb_row *row)
 {
   const char *before = "";
@@ -102,8 +119,10 @@ void xgb_table_row(const struct xgb_head *head, const struct xgb_row *row, struc
   printf("%-22.22s %-3s %c%c%c %6lld %6lld %6lld %3s", c->name, xgb_type_name(c->type), c->transa,
          c->transb, c->row_major ? 'r' : 'c', (long long)c->m, (long long)c->n, (long long)c->k,
          threads);
-  for (int i = 0; i < row->count; i++) print_cell(row, &row->results[i], notes);
   for (int i = 0; i < row->count; i++)
+    if (!head->best_peer || !is_peer_column(head, i)) print_cell(row, &row->results[i], notes);
+  if (head->best_peer) print_best(head, row, notes);
+  for (int i = 0; i < row->count && !head->best_peer; i++)
     if (is_peer_column(head, i))
       print_ratio(xgb_ratio(xgb_rival(row, &row->results[i]), &row->results[i]), 10);
   if (has_both_engines(head)) {

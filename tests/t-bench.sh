@@ -149,6 +149,30 @@ for size in 16 300; do
   done
 done
 
+# ---- two passes: the first finds the faster peer, the second knows only that one and ours
+peer slow 'for (volatile long i = 0; i < 3000000; i++)'
+# shellcheck disable=SC2086
+"$xgemm" bench $quick --best-peer --under 1e6 --peer "$work/libslow.so" --peer "$work/libright.so" --peer "$work/libnan.so" \
+  --threads 1 --json "$work/best.json" m=n=k=16,24 >"$work/out" 2>&1
+[ $? = 1 ] || fail '--best-peer: a wrong peer must fail the run'
+valid "$work/best.json"
+[ "$(grep -c '"best_peer": "right", "first_pass_s": {"slow": [^,]*, "right": [^,]*}' "$work/best.json")" = 2 ] ||
+  { fail '--best-peer: the peer and the first pass in the JSON'; cat "$work/best.json"; }
+grep -q '"engine": "slow"' "$work/best.json" && fail '--best-peer: a slower peer was in the second pass'
+grep -q '"own": "cpu", "peer": "best", "type": "f32", "threads": 1, "rows": 2, .*"under": 2' "$work/best.json" ||
+  fail '--best-peer: the summary in the JSON'
+grep -q '^cpu / best, f32, 1 thread: geomean [0-9.]* of 2 rows, 2 under' "$work/out" || { fail '--best-peer: the summary'; cat "$work/out"; }
+grep -q '^16x16x16 .* WRONG ' "$work/out" || { fail '--best-peer: a wrong peer in the table'; cat "$work/out"; }
+# ---- JSON into a pipe, finished and stopped
+# shellcheck disable=SC2086
+{ "$xgemm" bench $quick m=n=k=5,6 --json /dev/fd/3 3>&1 >"$work/out" 2>&1; } | cat >"$work/pipe.json"
+valid "$work/pipe.json"
+grep -q '"complete": true' "$work/pipe.json" || fail 'JSON into a pipe: complete must be true'
+{ timeout -s INT 2 "$xgemm" bench m=n=k=5:900 --backend cpu --json /dev/fd/3 3>&1 >"$work/out" 2>&1; } | cat >"$work/pipe.json"
+valid "$work/pipe.json"
+grep -q '"complete": false' "$work/pipe.json" || fail 'JSON into a pipe: complete must be false when stopped'
+counted 1 m=n=k=8,80 --max-gflop 1e-3
+
 # ---- bits, latency, goals
 "$xgemm" bench --bits m=n=k=1,33,100 >"$work/out" 2>&1 || { fail 'bench --bits'; cat "$work/out"; }
 grep -q '^3 products: 0 different, 0 not computed' "$work/out" || { fail 'bench --bits: its count'; cat "$work/out"; }

@@ -1,0 +1,32 @@
+/* What many rows say together: the geometric mean of a ratio, its worst row, how many rows lie
+ * under a threshold; for each of our contestants, each peer, type and thread count. */
+#ifndef XGB_SUMMARY_H
+#define XGB_SUMMARY_H
+
+#include <stdio.h>
+
+#include "case.h"
+
+struct xgb_group {
+  char own[XGB_NAME], peer[XGB_NAME]; /* peer "best": the one that the first pass picked */
+  xgemm_type type;
+  int threads, rows, under;
+  double logs;  /* sum of the logarithms of the ratios */
+  double worst; /* smallest ratio */
+  char worst_row[XGB_NAME + 48];
+};
+
+struct xgb_summary {
+  double threshold;
+  struct xgb_group groups[96];
+  int count;
+};
+
+void xgb_summary_add(struct xgb_summary *s, const struct xgb_row *row);
+double xgb_group_mean(const struct xgb_group *g);
+/* A line for each group on stdout. */
+void xgb_summary_tell(const struct xgb_summary *s);
+/* A member "summary" of the JSON file. */
+void xgb_summary_json(FILE *file, const struct xgb_summary *s);
+
+#endif
