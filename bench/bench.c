@@ -68,8 +68,18 @@ static int add_kernel(struct session *s, const char *kernel)
   return 0;
 }
 
+/* Our CPU engine held to one thread, beside rows with more. */
+static int add_one_thread(struct session *s)
+{
+  struct xgb_contestant *x = add(s, "cpu-1", XGB_OWN, XGEMM_BACKEND_CPU);
+  if (!x) return -1;
+  x->threads = 1;
+  return 0;
+}
+
 static int add_peer(struct session *s, const char *asked)
 {
+  if (s->head.peer_count == XGB_MAX_PEERS) return xgb_error("more than %d peers", XGB_MAX_PEERS);
   struct xgb_peer *peer = &s->peers[s->head.peer_count];
   int state = xgb_peer_open(peer, asked);
   if (state) return state < 0 ? -1 : 0;
@@ -79,6 +89,18 @@ static int add_peer(struct session *s, const char *asked)
   x->peer = peer;
   s->head.peer_count++;
   return 0;
+}
+
+/* What the system has by name, and the libraries of the folder. */
+static int add_every_peer(struct session *s)
+{
+  static char paths[XGB_MAX_PEERS][256];
+  const char *folder = s->o->peers_folder ? s->o->peers_folder : getenv("XGB_PEERS");
+  int count = folder ? xgb_peers_in(folder, paths, XGB_MAX_PEERS - 2) : 0;
+  if (count < 0 || add_peer(s, "openblas?") || add_peer(s, "blis?")) return -1;
+  for (int i = 0; i < count; i++)
+    if (add_peer(s, paths[i])) return -1;
+  return s->head.peer_count > 0 ? 0 : xgb_error("--peer all: none is there; see bench/peers.sh");
 }
 
 static int add_all(struct session *s)
@@ -93,9 +115,10 @@ static int add_all(struct session *s)
   s->ask_auto = cpu && gpu;
   for (int i = 0; i < o->kernel_count && !bad; i++) bad = add_kernel(s, o->kernels[i]);
   if (s->count == 0 && !bad) bad = add_engine(s, XGEMM_BACKEND_AUTO);
+  if (o->beside_one && !bad) bad = add_one_thread(s);
   if (bad) return xgb_error("more than %d contestants", XGB_MAX_CONTESTANTS);
   for (int i = 0; i < o->peer_count; i++)
-    if (add_peer(s, o->peers[i])) return -1;
+    if (strcmp(o->peers[i], "all") == 0 ? add_every_peer(s) : add_peer(s, o->peers[i])) return -1;
   return 0;
 }
 
@@ -177,15 +200,16 @@ static int run_session(struct session *s, int argc, char **argv)
 {
   static struct xgb_result columns[XGB_MAX_CONTESTANTS];
   if (add_all(s) || open_files(s)) return XGB_EXIT_USAGE;
-  xgb_machine_read(&s->head.machine, wants_gpu(s));
-  xgb_version(s->head.version, sizeof s->head.version);
-  xgb_date(s->head.date, sizeof s->head.date);
+  xgb_head_fill(&s->head, wants_gpu(s));
   s->head.argc = argc, s->head.argv = argv;
   s->head.peers = s->peers;
   for (int i = 0; i < s->count; i++)
     snprintf(columns[i].engine, sizeof columns[i].engine, "%s", s->contestants[i].name);
   s->head.columns = columns, s->head.column_count = s->count;
   s->head.best_peer = s->o->effort.best_peer;
+  s->head.pages = xgb_pages_name(s->o->pages);
+  s->head.show_bound = s->o->has_pages;
+  s->operands.pages = s->o->pages;
   s->summary.threshold = s->o->under;
   xgb_table_begin(&s->head);
   if (s->csv) xgb_csv_begin(s->csv);
@@ -219,13 +243,14 @@ int xgb_bench(int argc, char **argv)
     xgb_error("bench: no shapes; as in \"xgemm bench m=n=k=512:2048:512\" or --shapes FILE");
     return XGB_EXIT_USAGE;
   }
-  if (options.cpu_clock && (options.thread_count > 1 || options.threads[0] != 1)) {
-    xgb_error("--clock cpu goes with --threads 1 only");
+  const struct xgb_case first = {.threads = options.threads[0]};
+  if (options.cpu_clock && (options.thread_count > 1 || xgb_case_threads(&first) != 1)) {
+    xgb_error("--clock cpu counts the calling thread only: it goes with one thread");
     return XGB_EXIT_USAGE;
   }
   xgb_sample_cpu_time = options.cpu_clock;
   session.o = &options;
-  int code = options.bits ? xgb_bits(&options) : run_session(&session, argc, argv);
+  int code = options.bits ? xgb_bits(&options, argc, argv) : run_session(&session, argc, argv);
   xgb_shapes_free(&options.shapes);
   return code;
 }

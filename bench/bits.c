@@ -5,6 +5,7 @@
 
 #include "machine.h"
 #include "options.h"
+#include "report.h"
 #include "timing.h"
 
 struct bits {
@@ -12,6 +13,7 @@ struct bits {
   struct xgb_operands operands;
   int threads[XGB_MAX_LIST], count;
   int rows, different, failed;
+  FILE *json;
 };
 
 /* C of one call with this many threads, in operands.c; how many were used, or -1 and the row is
@@ -58,6 +60,12 @@ static int compare(void *context, const struct xgb_case *c)
   xgb_progress(0, 0, NULL);
   free(first);
   if (xgb_interrupted) return 1;
+  if (b->json)
+    xgb_json_bits(b->json, c,
+                  bad                 ? "not computed"
+                  : verdict[0] == 'e' ? "equal"
+                                      : "different",
+                  b->rows);
   b->rows++;
   b->failed += bad != 0;
   b->different += !bad && verdict[0] != 'e';
@@ -69,7 +77,7 @@ static int compare(void *context, const struct xgb_case *c)
   return 0;
 }
 
-int xgb_bits(const struct xgb_bench_options *o)
+int xgb_bits(const struct xgb_bench_options *o, int argc, char **argv)
 {
   struct bits b = {.o = o};
   struct xgb_bench_options once = *o;
@@ -80,15 +88,21 @@ int xgb_bits(const struct xgb_bench_options *o)
     xgb_error("--bits compares at least two numbers of --threads");
     return XGB_EXIT_USAGE;
   }
+  if (o->json && !(b.json = fopen(o->json, "w"))) return perror(o->json), XGB_EXIT_USAGE;
   once.thread_count = 1;
-  struct xgb_machine machine;
-  xgb_machine_read(&machine, 0);
-  printf("bits of C, CPU engine (%s), threads", machine.isa);
+  once.threads[0] = b.threads[b.count - 1];
+  struct xgb_head head = {.argc = argc, .argv = argv};
+  xgb_head_fill(&head, 0);
+  if (b.json) xgb_json_begin(b.json, &head);
+  printf("bits of C, CPU engine (%s), threads", head.machine.isa);
   for (int i = 0; i < b.count; i++) printf("%s%d", i ? ", " : " ", b.threads[i]);
-  printf("; %d cores\n", machine.cores);
+  printf("; %d cores\n", head.machine.cores);
   xgb_catch_interrupt();
   int stopped = xgb_each_case(&once, compare, &b);
   xgb_operands_free(&b.operands);
+  if (b.json && !stopped) xgb_json_end(b.json, NULL, 0, NULL);
+  if (b.json && stopped) xgb_json_stop(b.json);
+  if (b.json) fclose(b.json);
   printf("%d products: %d different, %d not computed\n", b.rows, b.different, b.failed);
   if (xgb_interrupted) return XGB_EXIT_INTERRUPTED;
   return stopped || b.different || b.failed ? XGB_EXIT_FAILED : XGB_EXIT_GOOD;

@@ -19,6 +19,9 @@ struct xgb_case {
   int row_major;
   int threads; /* 0: the engine's own default */
   int64_t lda, ldb, ldc;
+  int has_layout;        /* the shape file gave the storage */
+  char only_type[4];     /* the shape file has it for this type only, "" for any */
+  char remark[XGB_NAME]; /* of the shape file: figures reported elsewhere */
 };
 
 enum xgb_status {
@@ -37,13 +40,17 @@ struct xgb_result {
   enum xgb_status status;
   char reason[XGB_REASON]; /* why not, or what was wrong */
   double worst;            /* largest error found, as a share of its bound */
+  double rms; /* root mean square of the errors, as shares of u (|alpha||A||B| + ...) */
   int samples;
   long calls;      /* per sample */
   double *seconds; /* one per sample, malloced */
   double median, best;
-  double first_pass; /* median of the pass that picks the best peer, 0: there was none */
-  double graph;      /* GPU with device operands under 50 us: replay of a CUDA graph, else 0 */
-  double peak;       /* flop/s that its percentage refers to, 0: unknown */
+  double first_pass;    /* median of the pass that picks the best peer, 0: there was none */
+  double graph;         /* GPU with device operands under 50 us: replay of a CUDA graph, else 0 */
+  double peak;          /* flop/s that its percentage refers to, 0: unknown */
+  double bound;         /* the lesser of that and what memory allows, flop/s; 0: unknown */
+  double bound_rate;    /* bytes/s of the memory, 0: operands within the last cache */
+  const char *bound_by; /* "fma", "read", "write", "update" */
 };
 
 struct xgb_row {

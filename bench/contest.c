@@ -1,16 +1,14 @@
-#define _GNU_SOURCE
 #include "contest.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../common/env.h"
 #include "../common/plan.h"
 #include "cublas.h"
 #include "device.h"
+#include "machine.h"
 #include "peaks.h"
 #include "xgemm_cblas.h"
 
@@ -21,11 +19,8 @@ int xgb_on_device(const struct xgb_contestant *x)
 
 int xgb_case_threads(const struct xgb_case *c)
 {
-  cpu_set_t set;
   if (c->threads > 0) return c->threads;
-  if (xg_env()->threads > 0) return xg_env()->threads;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN);
+  return xg_env()->threads > 0 ? xg_env()->threads : xgb_cores();
 }
 
 /* ---------------------------------------------------------------- our own engines */
@@ -49,6 +44,13 @@ const char *xgb_auto_engine(const struct xgb_case *c)
   xgemm_options options = XGEMM_OPTIONS_INIT;
   options.threads = c->threads;
   return decide(&p, &options, &d) ? "-" : d.candidates[d.taken].backend->name;
+}
+
+static void cpu_ceilings(const struct xgb_contestant *x, int threads, struct xgb_result *r)
+{
+  r->peak = xgb_cpu_peak(x->c->type, threads);
+  struct xgb_bound bound = xgb_cpu_bound(x->c, threads, r->peak, x->o->pages);
+  r->bound = bound.flops, r->bound_rate = bound.rate, r->bound_by = bound.by;
 }
 
 static int refuse(struct xgb_result *r, const char *why)
@@ -76,9 +78,10 @@ static int take_decision(struct xgb_contestant *x, double longest, struct xgb_re
              choice->seconds);
     return -1;
   }
-  r->peak = choice->backend->id == XGEMM_BACKEND_GPU
-                ? xgb_device_peak(x->c->type)
-                : xgb_cpu_peak(x->c->type, xgb_case_threads(x->c));
+  if (choice->backend->id == XGEMM_BACKEND_GPU)
+    r->peak = xgb_device_peak(x->c->type);
+  else
+    cpu_ceilings(x, x->threads > 0 ? x->threads : xgb_case_threads(x->c), r);
   return 0;
 }
 
@@ -103,7 +106,7 @@ static int prepare_own(struct xgb_contestant *x, double longest, struct xgb_resu
   struct xgb_operands *o = x->o;
   x->options = (xgemm_options)XGEMM_OPTIONS_INIT;
   x->options.backend = x->backend;
-  x->options.threads = x->c->threads;
+  x->options.threads = x->threads > 0 ? x->threads : x->c->threads;
   x->options.kernel = x->kernel;
   if (x->kind == XGB_OWN_DEVICE) {
     x->options.stream = xgb_device_stream();
@@ -157,8 +160,10 @@ static int prepare_peer(struct xgb_contestant *x, struct xgb_result *r)
   if (why) return refuse(r, why);
   snprintf(r->backend, sizeof r->backend, "peer");
   r->threads = x->kind == XGB_CUBLAS || !x->peer->set_threads ? 0 : xgb_case_threads(x->c);
-  r->peak = x->kind == XGB_CUBLAS ? xgb_device_peak(x->c->type)
-                                  : xgb_cpu_peak(x->c->type, xgb_case_threads(x->c));
+  if (x->kind == XGB_CUBLAS)
+    r->peak = xgb_device_peak(x->c->type);
+  else
+    cpu_ceilings(x, xgb_case_threads(x->c), r);
   return 0;
 }
 

@@ -22,6 +22,7 @@ struct xgb_contestant {
   xgemm_backend backend;
   const char *kernel; /* forced, or NULL */
   enum xgb_via via;
+  int threads; /* 0: those of the case */
   const struct xgb_peer *peer;
   /* of the case at hand */
   const struct xgb_case *c;

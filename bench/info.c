@@ -9,6 +9,7 @@
 #include "config.h"
 #include "device.h"
 #include "machine.h"
+#include "memory.h"
 #include "peaks.h"
 #include "peers.h"
 
@@ -67,8 +68,9 @@ static void print_cache(const char *name, long bytes)
 
 static void print_machine(const struct xgb_machine *m)
 {
-  printf("machine\n  cpu        %s\n  cores      %d usable of %d online\n  caches    ",
-         m->cpu[0] ? m->cpu : "(not named by the system)", m->cores, m->online);
+  printf("machine\n  cpu        %s\n  cores      %d usable (%d hardware threads of %d online)\n  "
+         "caches    ",
+         m->cpu[0] ? m->cpu : "(not named by the system)", m->cores, m->logical, m->online);
   print_cache("L1d", m->l1d);
   print_cache("L2", m->l2);
   print_cache("L3", m->l3);
@@ -84,7 +86,8 @@ static void print_peaks(const struct xgb_machine *m)
   for (int i = 0; i < (m->cores > 1 ? 2 : 1); i++)
     printf("  %3d thread%s f32 %.1f GFLOP/s, f64 %.1f GFLOP/s, memory read %.1f GB/s\n", counts[i],
            counts[i] == 1 ? ": " : "s:", 1e-9 * xgb_cpu_peak(XGEMM_F32, counts[i]),
-           1e-9 * xgb_cpu_peak(XGEMM_F64, counts[i]), 1e-9 * xgb_cpu_bandwidth(counts[i]));
+           1e-9 * xgb_cpu_peak(XGEMM_F64, counts[i]),
+           1e-9 * xgb_memory_rate(XGB_READ, counts[i], XGB_PAGES_DEFAULT));
 }
 
 /* ---------------------------------------------------------------- engines */

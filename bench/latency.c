@@ -260,9 +260,7 @@ int xgb_latency(int argc, char **argv)
     perror(o.json);
     return XGB_EXIT_USAGE;
   }
-  xgb_machine_read(&head.machine, 0);
-  xgb_version(head.version, sizeof head.version);
-  xgb_date(head.date, sizeof head.date);
+  xgb_head_fill(&head, 0);
   head.peers = peers + 1, head.peer_count = o.peer_count;
   if (json) xgb_json_begin(json, &head);
   int bad = steady(&o, peers, o.peer_count + 1, json, &rows) ||

@@ -8,12 +8,14 @@ bench_sources = \
   bench/contest.c bench/contest.h \
   bench/cublas.c bench/cublas.h \
   bench/device.h \
-  bench/goals.c \
+  bench/goals.c bench/goals.h \
   bench/info.c \
+  bench/judge.c \
   bench/json.c bench/json.h \
   bench/latency.c \
   bench/machine.c bench/machine.h \
   bench/main.c \
+  bench/memory.c bench/memory.h \
   bench/model.c \
   bench/operands.c bench/operands.h \
   bench/options.c bench/options.h \
@@ -41,7 +43,10 @@ benchdir = $(datadir)/xgemm
 bench_DATA = bench/goals.tsv bench/quickstart.txt bench/suites.tsv
 shapesdir = $(benchdir)/shapes
 shapes_DATA = \
+  bench/shapes/around.txt \
   bench/shapes/batched.txt \
+  bench/shapes/bound.txt \
+  bench/shapes/cliffs.txt \
   bench/shapes/deepbench.txt \
   bench/shapes/hpl.txt \
   bench/shapes/llm.txt \
@@ -49,6 +54,7 @@ shapes_DATA = \
   bench/shapes/resnet.txt \
   bench/shapes/skinny.txt \
   bench/shapes/small.txt \
+  bench/shapes/small_more.txt \
   bench/shapes/square.txt \
   bench/shapes/square_gpu.txt \
   bench/shapes/trans.txt

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../common/backend.h"
+#include "../cpu/topo.h"
 #include "device.h"
 #include "timing.h"
 
@@ -63,6 +64,27 @@ static long cache_size(int level)
   return 0;
 }
 
+int xgb_cores(void)
+{
+  int cores = xg_cpu_affinity_cores(), quota = xg_cgroup_cpus_now();
+  return quota > 0 && quota < cores ? quota : cores;
+}
+
+void xgb_huge_pages(char *text, size_t size)
+{
+  char line[128];
+  look_up("/sys/kernel/mm/transparent_hugepage/enabled", "", line, sizeof line);
+  char *open = strchr(line, '['), *end = open ? strchr(open, ']') : NULL;
+  snprintf(text, size, "%.*s", end ? (int)(end - open - 1) : 0, open ? open + 1 : "");
+}
+
+long xgb_last_cache(void)
+{
+  static long bytes;
+  for (int level = 3; level > 1 && bytes == 0; level--) bytes = cache_size(level);
+  return bytes > 0 ? bytes : 32 << 20;
+}
+
 void xgb_machine_read(struct xgb_machine *machine, int gpu)
 {
   memset(machine, 0, sizeof *machine);
@@ -75,7 +97,9 @@ void xgb_machine_read(struct xgb_machine *machine, int gpu)
              (int)strcspn(name.release, "-"), name.release);
   cpu_set_t set;
   machine->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  machine->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : machine->online;
+  machine->cores = xgb_cores();
+  machine->logical =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : machine->online;
   machine->l1d = cache_size(1);
   machine->l2 = cache_size(2);
   machine->l3 = cache_size(3);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/alloc.h"
 #include "device.h"
 
 static int64_t most(int64_t a, int64_t b)
@@ -31,13 +30,13 @@ void xgb_case_storage(struct xgb_case *c, int64_t pad)
   c->ldc = least_ld(c->row_major, 'N', c->m, c->n) + pad;
 }
 
-static int make_room(void **buffer, size_t *room, size_t bytes, int *fresh)
+static int make_room(void **buffer, size_t *room, size_t bytes, enum xgb_pages pages, int *fresh)
 {
   *fresh = 0;
   if (*buffer && *room >= bytes) return 0;
-  xg_free(*buffer);
+  xgb_pages_free(*buffer, *room, pages);
   *room = 0;
-  *buffer = xg_alloc(bytes > 0 ? bytes : 1);
+  *buffer = xgb_pages_alloc(bytes > 0 ? bytes : 1, pages);
   if (!*buffer) return -1;
   *room = bytes;
   *fresh = 1;
@@ -78,7 +77,7 @@ int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c)
                  {&o->c_start, c->beta != 0 ? o->c_bytes : 0}};
   for (int i = 0; i < 4; i++) {
     int fresh;
-    if (make_room(wanted[i].buffer, &o->room[i], wanted[i].bytes, &fresh)) return -1;
+    if (make_room(wanted[i].buffer, &o->room[i], wanted[i].bytes, o->pages, &fresh)) return -1;
     if (i == 2) continue;
     /* What is random already stays: filling is slower than many a product. */
     if (fresh || o->filled_type[i] != (int)c->type + 1 || o->filled[i] < wanted[i].bytes) {
@@ -137,10 +136,8 @@ void xgb_operands_free_device(struct xgb_operands *o)
 void xgb_operands_free(struct xgb_operands *o)
 {
   xgb_operands_free_device(o);
-  xg_free(o->a);
-  xg_free(o->b);
-  xg_free(o->c);
-  xg_free(o->c_start);
+  void *const buffers[4] = {o->a, o->b, o->c, o->c_start};
+  for (int i = 0; i < 4; i++) xgb_pages_free(buffers[i], o->room[i], o->pages);
   memset(o, 0, sizeof *o);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "case.h"
+#include "memory.h"
 
 struct xgb_operands {
   void *a, *b, *c, *c_start; /* c_start: what C holds before a call, if beta is not 0 */
@@ -13,9 +14,10 @@ struct xgb_operands {
   char *a_device, *b_device, *c_device;
   size_t a_step, b_step, c_step;
   long sets;
-  size_t room[4];     /* bytes of the four host buffers, which are kept from case to case */
-  size_t filled[4];   /* bytes of them that are random */
-  int filled_type[4]; /* 1 + the type of the random elements */
+  size_t room[4];       /* bytes of the four host buffers, which are kept from case to case */
+  size_t filled[4];     /* bytes of them that are random */
+  int filled_type[4];   /* 1 + the type of the random elements */
+  enum xgb_pages pages; /* of the host buffers; set before the first use */
 };
 
 /* Sets the leading dimensions of a case: the least plus `pad`. */

@@ -90,6 +90,17 @@ static int set_clock(void *options, const char *value)
   return read_list("--clock", value, names, &o->cpu_clock, 1, &count);
 }
 
+static int set_pages(void *options, const char *value)
+{
+  static const char *const names[] = {"default", "4k", "huge", NULL};
+  struct xgb_bench_options *o = options;
+  int found, count;
+  if (read_list("--pages", value, names, &found, 1, &count)) return -1;
+  o->pages = (enum xgb_pages)found;
+  o->has_pages = 1;
+  return 0;
+}
+
 static int set_threads(void *options, const char *value)
 {
   struct xgb_bench_options *o = options;
@@ -130,6 +141,15 @@ static int set_peer(void *options, const char *value)
   if (strlen(value) >= sizeof o->peers[0]) return xgb_error("--peer: name too long");
   strcpy(o->peers[o->peer_count++], value);
   return 0;
+}
+
+/* Its libraries are part of peer "all", which it asks for. */
+static int set_peers(void *options, const char *value)
+{
+  struct xgb_bench_options *o = options;
+  if (value[0] == 0) return xgb_error("--peers: the name of a folder");
+  o->peers_folder = value;
+  return set_peer(o, "all");
 }
 
 static int set_real(const char *flag, const char *value, double low, double high, double *out)
@@ -231,6 +251,13 @@ static int set_bits(void *options, const char *value)
   return 0;
 }
 
+static int set_beside_one(void *options, const char *value)
+{
+  (void)value;
+  ((struct xgb_bench_options *)options)->beside_one = 1;
+  return 0;
+}
+
 static int set_best_peer(void *options, const char *value)
 {
   (void)value;
@@ -253,7 +280,8 @@ static int set_help(void *options, const char *value)
 }
 
 const struct xgb_flag xgb_bench_flags[] = {
-    {"--shapes", "FILE", "shapes of a file, or of one in bench/shapes by name; repeatable",
+    {"--shapes", "FILE",
+     "shapes of a file, or of one in bench/shapes by name (name:PATTERN: some); repeatable",
      set_shapes},
     {"--type", "f32,f64", "element types (default f32)", set_type},
     {"--layout", "col,row", "storage (default col)", set_layout},
@@ -267,10 +295,18 @@ const struct xgb_flag xgb_bench_flags[] = {
     {"--kernel", "NAME", "a kernel forced by name, instead of an engine; repeatable", set_kernel},
     {"--peer", "NAME|PATH", "a library to compare with; NAME? if it is there; repeatable",
      set_peer},
+    {"--peers", "DIR",
+     "OpenBLAS, BLIS and every lib*.so of a folder that bench/peers.sh has filled; "
+     "--peer all takes it from $XGB_PEERS",
+     set_peers},
     {"--best-peer", NULL, "two passes: the first picks the fastest peer for each row",
      set_best_peer},
+    {"--beside-one", NULL, "a column for the CPU engine with one thread, for rows with more",
+     set_beside_one},
     {"--via", "xgemm|plan|cblas", "our entry point that is timed (default xgemm)", set_via},
-    {"--clock", "wall|cpu", "cpu: the calling thread's CPU time, for --threads 1 on a busy machine",
+    {"--pages", "4k|huge", "pages under the operands; adds the share of the bound to the table",
+     set_pages},
+    {"--clock", "wall|cpu", "cpu: the calling thread's CPU time, for one thread on a busy machine",
      set_clock},
     {"--reps", "N", "at least N samples each (default 5)", set_reps},
     {"--min-time", "S", "at least S seconds of samples each (default 0.2)", set_min_time},
@@ -358,7 +394,9 @@ int xgb_each_case(const struct xgb_bench_options *o,
           for (int trans = 0; trans < trans_count; trans++) {
             struct xgb_case c = o->shapes.list[shape];
             c.type = o->types[type];
-            c.row_major = o->layouts[layout];
+            if (!c.has_layout) c.row_major = o->layouts[layout];
+            if (c.has_layout && layout > 0) continue;
+            if (c.only_type[0] && strcmp(c.only_type, xgb_type_name(c.type)) != 0) continue;
             c.threads = o->threads[threads];
             if (!fill_case(o, &c, trans)) continue;
             int stop = visit(context, &c);

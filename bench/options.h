@@ -27,13 +27,16 @@ struct xgb_bench_options {
   int kernel_count;
   char peers[XGB_MAX_PEERS][256];
   int peer_count;
+  const char *peers_folder; /* for peer "all"; NULL: $XGB_PEERS */
   enum xgb_via via;
+  enum xgb_pages pages;
+  int has_pages;
   int64_t pad, max_dim;
   double max_flops; /* 0: any */
   double under;     /* the summary counts ratios below it */
   struct xgb_effort effort;
   const char *csv, *json;
-  int cpu_clock, bits, goals, help;
+  int cpu_clock, bits, goals, beside_one, help;
   /* Options of shape files have level 0, the command line 1; a list of a higher level replaces one
    * of a lower. */
   int level, kernel_level, peer_level;
@@ -50,6 +53,6 @@ int xgb_each_case(const struct xgb_bench_options *o,
                   int (*visit)(void *context, const struct xgb_case *c), void *context);
 
 /* `xgemm bench --bits`: the same bits for each number of threads? Returns the exit code. */
-int xgb_bits(const struct xgb_bench_options *o);
+int xgb_bits(const struct xgb_bench_options *o, int argc, char **argv);
 
 #endif

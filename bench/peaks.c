@@ -1,12 +1,8 @@
 #include "peaks.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../common/alloc.h"
 #include "timing.h"
 
 /* ---------------------------------------------------------------- FMA loops
@@ -109,9 +105,7 @@ static void *member_main(void *argument)
   return NULL;
 }
 
-/* Seconds of the quickest of `rounds` rounds, all threads side by side; 0 if the threads cannot be
- * had. */
-static double quickest(int threads, int rounds, void (*work)(void *, int), void *context)
+double xgb_quickest(int threads, int rounds, void (*work)(void *, int), void *context)
 {
   struct crew crew = {.work = work, .context = context, .rounds = rounds, .best = 1e30};
   pthread_t handles[MOST_THREADS];
@@ -137,7 +131,7 @@ static double quickest(int threads, int rounds, void (*work)(void *, int), void 
   return crew.best;
 }
 
-/* ---------------------------------------------------------------- the two measurements */
+/* ---------------------------------------------------------------- the FMA rate */
 
 struct fma_work {
   const struct unit *unit;
@@ -166,7 +160,7 @@ double xgb_cpu_peak(xgemm_type type, int threads)
     if (known[i].wide == wide && known[i].threads == threads) return known[i].rate;
 
   struct fma_work w = {unit(), wide, 300000}; /* about 0.5 ms */
-  double seconds = quickest(threads, 60, do_fma, &w);
+  double seconds = xgb_quickest(threads, 60, do_fma, &w);
   double lanes = (double)w.unit->bytes / (wide ? 8 : 4);
   double flops = (double)w.rounds * w.unit->flops_per_lane * lanes * threads;
   double rate = seconds > 0 ? flops / seconds : 0;
@@ -176,35 +170,4 @@ double xgb_cpu_peak(xgemm_type type, int threads)
     known[count++].rate = rate;
   }
   return rate;
-}
-
-struct read_work {
-  const unsigned char *buffer;
-  size_t share; /* bytes of one thread */
-  atomic_ullong sink;
-};
-
-typedef uint64_t vector __attribute__((vector_size(32)));
-
-static void do_read(void *context, int index)
-{
-  struct read_work *w = context;
-  const vector *p = (const vector *)(w->buffer + w->share * (size_t)index);
-  vector sum[8];
-  memset(sum, 0, sizeof sum);
-  for (size_t i = 0; i + 8 <= w->share / sizeof *p; i += 8)
-    for (int j = 0; j < 8; j++) sum[j] += p[i + (size_t)j];
-  for (int j = 1; j < 8; j++) sum[0] += sum[j];
-  atomic_fetch_add(&w->sink, sum[0][0] + sum[0][1] + sum[0][2] + sum[0][3]);
-}
-
-double xgb_cpu_bandwidth(int threads)
-{
-  size_t bytes = (size_t)256 << 20;
-  struct read_work w = {.buffer = xg_alloc(bytes), .share = bytes / (size_t)threads / 256 * 256};
-  if (!w.buffer) return 0;
-  memset((void *)w.buffer, 1, bytes);
-  double seconds = quickest(threads, 5, do_read, &w);
-  xg_free((void *)w.buffer);
-  return seconds > 0 ? (double)w.share * threads / seconds : 0;
 }

@@ -1,4 +1,4 @@
-/* The ceilings of this machine, measured: FMA rate from registers, read bandwidth from memory. */
+/* The ceiling of this machine, measured: the FMA rate from registers. memory.h has the other. */
 #ifndef XGB_PEAKS_H
 #define XGB_PEAKS_H
 
@@ -8,8 +8,9 @@
  * has (multiply and add where it has no FMA). Measured once for each type and thread count. */
 double xgb_cpu_peak(xgemm_type type, int threads);
 
-/* Bytes/s that `threads` threads read from a buffer far larger than the caches. */
-double xgb_cpu_bandwidth(int threads);
+/* Seconds of the quickest of `rounds` rounds of work(context, 0 .. threads - 1), all threads side
+ * by side; 0 if the threads cannot be had. */
+double xgb_quickest(int threads, int rounds, void (*work)(void *, int), void *context);
 
 /* "AVX-512", "AVX2+FMA" or "SSE2": what xgb_cpu_peak uses. */
 const char *xgb_cpu_vectors(void);

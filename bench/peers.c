@@ -1,9 +1,13 @@
 #define _GNU_SOURCE
 #include "peers.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
@@ -71,7 +75,7 @@ static int not_there(const char *name, int optional, const char *why)
   if (optional) return 1;
   fprintf(stderr, "xgemm: cannot open the peer \"%s\": %s; known names: cublas", name, why);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) fprintf(stderr, " %s", known[i].name);
-  fputs("; or give the path of a .so with cblas_sgemm\n", stderr);
+  fputs("; or give the path of a .so with cblas_sgemm, or all\n", stderr);
   return -1;
 }
 
@@ -131,6 +135,27 @@ int xgb_peer_open(struct xgb_peer *peer, const char *asked)
   find_thread_setter(peer);
   find_version(peer);
   return 0;
+}
+
+static int is_library(const struct dirent *entry)
+{
+  return fnmatch("lib*.so", entry->d_name, 0) == 0;
+}
+
+int xgb_peers_in(const char *folder, char (*paths)[256], int most)
+{
+  struct dirent **names;
+  int count = scandir(folder, &names, is_library, alphasort), bad = 0;
+  if (count < 0) return xgb_error("--peers %s: %s", folder, strerror(errno));
+  for (int i = 0; i < count; i++) {
+    if (i < most &&
+        snprintf(paths[i], sizeof *paths, "%s/%s", folder, names[i]->d_name) >= (int)sizeof *paths)
+      bad = 1;
+    free(names[i]);
+  }
+  free(names);
+  if (bad) return xgb_error("--peers %s: the path is too long", folder);
+  return count > most ? xgb_error("--peers %s: more than %d libraries", folder, most) : count;
 }
 
 const char *xgb_peer_refuses(const struct xgb_peer *peer, const struct xgb_case *c)

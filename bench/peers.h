@@ -22,6 +22,9 @@ struct xgb_peer {
  * there. Returns 0, 1, or -1 after a message. */
 int xgb_peer_open(struct xgb_peer *peer, const char *name);
 
+/* The paths of DIR/lib*.so, in order of their names: how many, or -1 after a message. */
+int xgb_peers_in(const char *folder, char (*paths)[256], int most);
+
 /* NULL, or why this case cannot be given to it. */
 const char *xgb_peer_refuses(const struct xgb_peer *peer, const struct xgb_case *c);
 

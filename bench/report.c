@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void xgb_head_fill(struct xgb_head *head, int gpu)
+{
+  xgb_machine_read(&head->machine, gpu);
+  xgb_version(head->version, sizeof head->version);
+  xgb_date(head->date, sizeof head->date);
+}
+
 double xgb_ratio(const struct xgb_result *own, const struct xgb_result *other)
 {
   if (!own || !other || own->status != XGB_GOOD || other->status != XGB_GOOD) return 0;

@@ -20,8 +20,13 @@ struct xgb_head {
   int peer_count;
   const struct xgb_result *columns; /* names only: the contestants, in the order of the results */
   int column_count;
-  int best_peer; /* one column for the peer that the first pass picked */
+  const char *pages; /* of the operands, NULL: not said */
+  int show_bound;    /* a column for the share of the bound */
+  int best_peer;     /* one column for the peer that the first pass picked */
 };
+
+/* Machine, version and date. Starts CUDA if `gpu` is 1. */
+void xgb_head_fill(struct xgb_head *head, int gpu);
 
 /* ---------------------------------------------------------------- the three forms */
 
@@ -45,6 +50,8 @@ void xgb_json_end(FILE *file, char (*crossovers)[256], int count,
                   const struct xgb_summary *summary);
 /* The tail of a file whose run was stopped, where it cannot be rewritten (a pipe). */
 void xgb_json_stop(FILE *file);
+/* A row of `bench --bits`: "equal", "different" or "not computed". */
+void xgb_json_bits(FILE *file, const struct xgb_case *c, const char *verdict, int index);
 /* A string with quotes, escaped. */
 void xgb_json_string(FILE *file, const char *text);
 

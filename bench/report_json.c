@@ -77,8 +77,8 @@ static void machine(FILE *file, const struct xgb_machine *m)
 {
   fputs("  \"machine\": {", file);
   pair(file, "cpu", m->cpu);
-  fprintf(file, ", \"cores\": %d, \"l1d\": %ld, \"l2\": %ld, \"l3\": %ld", m->cores, m->l1d, m->l2,
-          m->l3);
+  fprintf(file, ", \"cores\": %d, \"hardware_threads\": %d, \"l1d\": %ld, \"l2\": %ld, \"l3\": %ld",
+          m->cores, m->logical, m->l1d, m->l2, m->l3);
   number(file, "memory", m->memory);
   fputs(", ", file);
   pair(file, "isa", m->isa);
@@ -119,6 +119,13 @@ void xgb_json_begin(FILE *file, const struct xgb_head *head)
   fputs(",\n  ", file);
   pair(file, "clock", xgb_sample_cpu_time ? "cpu" : "wall");
   fputs(",\n", file);
+  if (head->pages) {
+    char huge[64];
+    xgb_huge_pages(huge, sizeof huge);
+    fprintf(file, "  \"pages\": {\"operands\": \"%s\", ", head->pages);
+    pair(file, "transparent_huge_pages", huge);
+    fputs("},\n", file);
+  }
   command(file, head);
   machine(file, &head->machine);
   environment(file);
@@ -174,7 +181,14 @@ static void result(FILE *file, const struct xgb_row *row, const struct xgb_resul
   if (r->graph > 0) number(file, "graph_s", r->graph);
   number(file, "gflops", r->median > 0 ? 1e-9 * xgb_flops(&row->c) / r->median : 0);
   if (r->peak > 0) number(file, "peak_gflops", 1e-9 * r->peak);
+  if (r->bound > 0) {
+    fprintf(file, ", \"bound\": {\"by\": \"%s\"", r->bound_by);
+    if (r->bound_rate > 0) number(file, "memory_gb_s", 1e-9 * r->bound_rate);
+    number(file, "gflops", 1e-9 * r->bound);
+    fputs("}", file);
+  }
   number(file, "error_share_of_bound", r->worst);
+  number(file, "rms_error", r->rms);
   fprintf(file, ", \"calls_per_sample\": %ld", r->calls);
   if (strcmp(r->backend, "peer") != 0) ratios(file, row, r);
   /* Samples of very short calls number thousands. */
@@ -200,18 +214,38 @@ static void first_pass(FILE *file, const struct xgb_row *row)
   fputs("}", file);
 }
 
-void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
+/* The opening of a row. */
+static void put_case(FILE *file, const struct xgb_case *c, int index)
 {
-  const struct xgb_case *c = &row->c;
   fprintf(file, "%s\n    {", index ? "," : "");
   pair(file, "name", c->name);
   fprintf(file,
           ", \"type\": \"%s\", \"layout\": \"%s\", \"transa\": \"%c\", \"transb\": \"%c\", \"m\": "
           "%lld, \"n\": %lld, \"k\": %lld, \"lda\": %lld, \"ldb\": %lld, \"ldc\": %lld, \"alpha\": "
-          "%.17g, \"beta\": %.17g, \"threads\": %d, \"auto_takes\": \"%s\"",
+          "%.17g, \"beta\": %.17g, \"threads\": %d",
           xgb_type_name(c->type), c->row_major ? "row" : "col", c->transa, c->transb,
           (long long)c->m, (long long)c->n, (long long)c->k, (long long)c->lda, (long long)c->ldb,
-          (long long)c->ldc, c->alpha, c->beta, xgb_case_threads(c), row->auto_takes);
+          (long long)c->ldc, c->alpha, c->beta, xgb_case_threads(c));
+  if (c->remark[0]) {
+    fputs(", ", file);
+    pair(file, "remark", c->remark);
+  }
+}
+
+void xgb_json_bits(FILE *file, const struct xgb_case *c, const char *verdict, int index)
+{
+  put_case(file, c, index);
+  fputs(", ", file);
+  pair(file, "bits", verdict);
+  fputs("}", file);
+  close_for_now(file, unfinished);
+}
+
+void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
+{
+  put_case(file, &row->c, index);
+  fputs(", ", file);
+  pair(file, "auto_takes", row->auto_takes);
   if (row->best_peer) first_pass(file, row);
   fputs(", \"results\": [\n", file);
   int written = 0;

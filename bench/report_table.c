@@ -37,6 +37,7 @@ void xgb_table_begin(const struct xgb_head *head)
     if (!head->best_peer || !is_peer_column(head, i)) printf(" %13s", name);
   }
   if (head->best_peer) printf(" %13s %8s %-14s", "best peer", "/best", "which");
+  if (head->show_bound) printf(" %16s", "share of bound");
   for (int i = 0; i < head->peer_count && !head->best_peer; i++) {
     char name[16];
     snprintf(name, sizeof name, "/%.9s", head->peers[i].name);
@@ -83,6 +84,17 @@ static void print_ratio(double ratio, int width)
     printf(" %*s", width, "-");
 }
 
+/* Of our first contestant. */
+static void print_bound(const struct xgb_row *row)
+{
+  const struct xgb_result *r = &row->results[0];
+  char text[40] = "-";
+  if (r->status == XGB_GOOD && r->bound > 0 && r->median > 0)
+    snprintf(text, sizeof text, "%.0f%% %-6s", 100 * xgb_flops(&row->c) / r->median / r->bound,
+             r->bound_by);
+  printf(" %16s", text);
+}
+
 /* The peer that was picked, and where one gave a wrong result, that one. */
 static void print_best(const struct xgb_head *head, const struct xgb_row *row,
                        struct xgb_notes *notes)
@@ -122,6 +134,7 @@ void xgb_table_row(const struct xgb_head *head, const struct xgb_row *row, struc
   for (int i = 0; i < row->count; i++)
     if (!head->best_peer || !is_peer_column(head, i)) print_cell(row, &row->results[i], notes);
   if (head->best_peer) print_best(head, row, notes);
+  if (head->show_bound) print_bound(row);
   for (int i = 0; i < row->count && !head->best_peer; i++)
     if (is_peer_column(head, i))
       print_ratio(xgb_ratio(xgb_rival(row, &row->results[i]), &row->results[i]), 10);
@@ -130,6 +143,7 @@ void xgb_table_row(const struct xgb_head *head, const struct xgb_row *row, struc
     printf(" %4s", row->auto_takes);
   }
   print_kernels(row);
+  if (c->remark[0]) printf("  | %s", c->remark);
   putchar('\n');
   fflush(stdout);
 }

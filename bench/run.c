@@ -53,12 +53,13 @@ static void verify(struct run *run, int i)
     fail(r, XGB_UNSUPPORTED, why[0] ? why : device ? xgb_device_error() : "the call failed");
     return;
   }
-  double worst;
-  if (xgb_oracle_check(run->oracle, o->c, &worst, r->reason, sizeof r->reason))
+  struct xgb_errors errors;
+  if (xgb_oracle_check(run->oracle, o->c, &errors, r->reason, sizeof r->reason))
     r->status = XGB_WRONG;
   else
     r->status = XGB_GOOD;
-  if (worst > r->worst) r->worst = worst;
+  if (errors.worst > r->worst) r->worst = errors.worst;
+  r->rms = errors.rms;
 }
 
 /* Seconds of `calls` calls; -1 on failure. */
@@ -291,6 +292,7 @@ int xgb_run_case(struct xgb_row *row, struct xgb_contestant *contestants, int co
 {
   struct run run = {.row = row, .contestants = contestants, .o = o, .effort = effort};
   row->count = count;
+  xgb_memory_forget();
   run.threaded = count > 1 && xgb_case_threads(&row->c) > 1;
   if (row->c.batch == 1 && xgb_operands_prepare(o, &row->c))
     return xgb_error("no memory for the operands of %s", row->c.name);

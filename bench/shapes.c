@@ -2,6 +2,7 @@
 #include "shapes.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -181,11 +182,24 @@ static int is_trans(const char *word)
   return (word[0] == 'N' || word[0] == 'T') && word[1] == 0;
 }
 
-/* The words after the name: alpha=X, beta=X. */
-static int read_scalars(struct xgb_case *c, char *rest)
+/* The words after the name: alpha=X, beta=X, layout=row, type=f64; and a remark behind a bar. */
+static int read_extras(struct xgb_case *c, char *rest)
 {
+  char *bar = strchr(rest, '|');
+  if (bar) {
+    *bar++ = 0;
+    snprintf(c->remark, sizeof c->remark, "%.*s", XGB_NAME - 1, bar + strspn(bar, " "));
+  }
   for (char *save, *word = strtok_r(rest, " \t", &save); word;
        word = strtok_r(NULL, " \t", &save)) {
+    if (strcmp(word, "layout=row") == 0) {
+      c->row_major = c->has_layout = 1;
+      continue;
+    }
+    if (strcmp(word, "type=f32") == 0 || strcmp(word, "type=f64") == 0) {
+      memcpy(c->only_type, word + 5, sizeof c->only_type);
+      continue;
+    }
     double *target = strncmp(word, "alpha=", 6) == 0  ? &c->alpha
                      : strncmp(word, "beta=", 5) == 0 ? &c->beta
                                                       : NULL;
@@ -212,14 +226,28 @@ static int read_line(struct xgb_shapes *s, char *line)
              &used) != 7)
     return -1;
   if (m < 0 || n < 0 || k < 0 || m > largest || n > largest || k > largest || batch < 1) return -1;
-  if (!is_trans(ta) || !is_trans(tb) || read_scalars(&c, line + used)) return -1;
+  if (!is_trans(ta) || !is_trans(tb) || read_extras(&c, line + used)) return -1;
   c.m = m, c.n = n, c.k = k, c.batch = batch;
   c.transa = ta[0], c.transb = tb[0];
   return append(s, &c);
 }
 
-int xgb_shapes_file(struct xgb_shapes *s, const char *path)
+/* Keeps those from `first` on whose names match. */
+static void keep_matching(struct xgb_shapes *s, int first, const char *pattern)
 {
+  int kept = first;
+  for (int i = first; i < s->count; i++)
+    if (fnmatch(pattern, s->list[i].name, 0) == 0) s->list[kept++] = s->list[i];
+  s->count = kept;
+}
+
+int xgb_shapes_file(struct xgb_shapes *s, const char *asked)
+{
+  char path[1024];
+  if (snprintf(path, sizeof path, "%s", asked) >= (int)sizeof path)
+    return xgb_error("--shapes: too long");
+  char *pattern = strchr(path, '/') ? NULL : strchr(path, ':');
+  if (pattern) *pattern++ = 0;
   FILE *file = xgb_open_data(path);
   if (!file) return xgb_error("no shape file \"%s\" (a path, or a name from bench/shapes)", path);
   char line[512];
@@ -229,11 +257,12 @@ int xgb_shapes_file(struct xgb_shapes *s, const char *path)
     char *start = line;
     while (isspace((unsigned char)*start)) start++;
     if (*start && read_line(s, start))
-      bad = xgb_error("%s:%d: expected \"m n k transA transB batch name [alpha=X] [beta=X]\" with "
-                      "N or T, or \"options: FLAGS\"",
+      bad = xgb_error("%s:%d: expected \"m n k transA transB batch name [alpha=X] [beta=X] "
+                      "[layout=row] [type=f64] [| remark]\" with N or T, or \"options: FLAGS\"",
                       path, number);
   }
   fclose(file);
-  if (!bad && s->count == before) bad = xgb_error("%s holds no shape", path);
+  if (!bad && pattern) keep_matching(s, before, pattern);
+  if (!bad && s->count == before) bad = xgb_error("%s holds no shape", asked);
   return bad ? -1 : 0;
 }

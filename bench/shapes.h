@@ -10,7 +10,7 @@
  *
  * In a file, one shape a line, in the sense of column-major storage; # starts a comment:
  *
- *   m n k transA transB batch name [alpha=X] [beta=X]
+ *   m n k transA transB batch name [alpha=X] [beta=X] [layout=row] [type=f64] [| remark]
  *   options: FLAGS          flags of `xgemm bench` that hold unless the command line says otherwise
  */
 #ifndef XGB_SHAPES_H
@@ -26,10 +26,11 @@ struct xgb_shapes {
   char options[512]; /* of the files' "options:" lines */
 };
 
-/* Both append; 0, or -1 after a message that names the place. Only m, n, k, transposes, batch, name
- * and the scalars are set. */
+/* Both append; 0, or -1 after a message that names the place. What a line may give is
+ * set, and no more. */
 int xgb_shapes_word(struct xgb_shapes *s, const char *word);
-/* `path`, or a name such as "square" that is looked up in bench/shapes and the data directory. */
+/* `path`, or a name such as "square" that is looked up in bench/shapes and the data directory;
+ * "resnet:*_b1" takes the shapes whose names match. */
 int xgb_shapes_file(struct xgb_shapes *s, const char *path);
 void xgb_shapes_free(struct xgb_shapes *s);
 

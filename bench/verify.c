@@ -204,8 +204,22 @@ void xgb_oracle_free(struct xgb_oracle *o)
 
 /* ---------------------------------------------------------------- comparing */
 
+/* Squares of the errors in units of the last place of what was added up. */
+struct squares {
+  double sum;
+  int64_t count;
+};
+
+static void add_square(struct squares *s, const xgemm_problem *p, double error, double size)
+{
+  double u = p->c.type == XGEMM_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+  if (!(size > 0)) return;
+  s->sum += error / (u * size) * (error / (u * size));
+  s->count++;
+}
+
 static int check_lines(const struct lines *lines, const xgemm_problem *p, int turned, double *worst,
-                       char *why, size_t room)
+                       struct squares *squares, char *why, size_t room)
 {
   for (int r = 0; r < lines->count; r++)
     for (int64_t j = 0; j < p->n; j++) {
@@ -218,6 +232,7 @@ static int check_lines(const struct lines *lines, const xgemm_problem *p, int tu
         return -1;
       }
       if (error / bound > *worst) *worst = error / bound;
+      add_square(squares, p, error, lines->size[r * p->n + j]);
     }
   return 0;
 }
@@ -244,25 +259,36 @@ static int check_product(const struct xgb_oracle *o, const xgemm_problem *p, dou
   return bad ? -1 : 0;
 }
 
-int xgb_oracle_check(const struct xgb_oracle *o, const void *c, double *worst, char *why,
-                     size_t room)
+static int check_all(const struct xgb_oracle *o, const xgemm_problem *p, double *worst,
+                     struct squares *squares, char *why, size_t room)
 {
-  xgemm_problem p = o->p, t = o->t;
-  p.c.data = t.c.data = (void *)c;
-  *worst = 0;
-  if (!o->value) {
-    int bad = check_lines(&o->rows, &p, 0, worst, why, room) ||
-              check_lines(&o->columns, &t, 1, worst, why, room) ||
-              check_product(o, &p, worst, why, room);
-    return bad ? -1 : 0;
-  }
   struct reference_miss miss;
-  int64_t wrong = reference_check(&p, o->value, o->size, 0, &miss, worst);
+  int64_t wrong = reference_check(p, o->value, o->size, 0, &miss, worst);
+  for (int64_t i = 0; i < p->m && !wrong; i++)
+    for (int64_t j = 0; j < p->n; j++)
+      add_square(squares, p, fabs(element(&p->c, i, j) - o->value[i * p->n + j]),
+                 o->size[i * p->n + j]);
   if (wrong)
     snprintf(why, room,
              "%lld of %lld elements wrong; C[%lld,%lld] is %.9g and should be %.9g "
              "(bound %.2g)",
-             (long long)wrong, (long long)(p.m * p.n), (long long)miss.i, (long long)miss.j,
+             (long long)wrong, (long long)(p->m * p->n), (long long)miss.i, (long long)miss.j,
              miss.got, miss.expected, miss.bound);
   return wrong ? -1 : 0;
+}
+
+int xgb_oracle_check(const struct xgb_oracle *o, const void *c, struct xgb_errors *errors,
+                     char *why, size_t room)
+{
+  xgemm_problem p = o->p, t = o->t;
+  struct squares squares = {0, 0};
+  double *worst = &errors->worst;
+  p.c.data = t.c.data = (void *)c;
+  *errors = (struct xgb_errors){0, 0};
+  int bad = o->value ? check_all(o, &p, worst, &squares, why, room)
+                     : check_lines(&o->rows, &p, 0, worst, &squares, why, room) ||
+                           check_lines(&o->columns, &t, 1, worst, &squares, why, room) ||
+                           check_product(o, &p, worst, why, room);
+  if (squares.count > 0) errors->rms = sqrt(squares.sum / (double)squares.count);
+  return bad ? -1 : 0;
 }

@@ -20,9 +20,14 @@ struct xgb_oracle;
 struct xgb_oracle *xgb_oracle_new(const xgemm_problem *p);
 void xgb_oracle_free(struct xgb_oracle *o);
 
-/* Checks the C at `c` (same strides). Returns 0, or -1 and what is wrong in `why`. *worst gets the
- * largest error as a share of its bound. */
-int xgb_oracle_check(const struct xgb_oracle *o, const void *c, double *worst, char *why,
-                     size_t size);
+struct xgb_errors {
+  double worst; /* largest error as a share of its bound */
+  double rms; /* root mean square of error / (u (|alpha||A||B| + |beta||C|)) over the elements that
+               * were computed in wider precision */
+};
+
+/* Checks the C at `c` (same strides). Returns 0, or -1 and what is wrong in `why`. */
+int xgb_oracle_check(const struct xgb_oracle *o, const void *c, struct xgb_errors *errors,
+                     char *why, size_t size);
 
 #endif

@@ -173,6 +173,35 @@ valid "$work/pipe.json"
 grep -q '"complete": false' "$work/pipe.json" || fail 'JSON into a pipe: complete must be false when stopped'
 counted 1 m=n=k=8,80 --max-gflop 1e-3
 
+# ---- parts of shape files, remarks, our one thread beside several, pages and the bound
+printf '3 4 5 N N 1 one_a layout=row type=f64 | said 3 us\n6 7 8 T N 1 two_b\n9 9 9 N N 1 one_b type=f32\n' >"$work/some.txt"
+(cd "$work" && mkdir -p bench/shapes && mv some.txt bench/shapes/) && xgemm=$(cd "$(dirname "$xgemm")" && pwd)/xgemm
+# shellcheck disable=SC2086
+(cd "$work" && "$xgemm" bench $quick --csv rows.csv --shapes 'some:one_*' --type f32,f64 --layout col,row) >"$work/out" 2>&1 ||
+  { fail 'a part of a shape file'; cat "$work/out"; }
+[ "$(rows)" = 3 ] || fail "a part of a shape file: $(rows) rows, not 3"
+grep -q '^"one_a",f64,row,' "$work/rows.csv" || fail "a shape's own layout and type"
+grep -q '| said 3 us' "$work/out" || fail "a shape's remark"
+# shellcheck disable=SC2086
+"$xgemm" bench $quick --threads 2 --beside-one --pages 4k m=n=k=200 m=1,n=k=3000 --json "$work/bound.json" >"$work/out" 2>&1 ||
+  { fail 'bench --beside-one --pages'; cat "$work/out"; }
+valid "$work/bound.json"
+grep -q '"engine": "cpu-1", "status": "good", .*"threads": 1,' "$work/bound.json" || fail '--beside-one: its column'
+grep -q '"ratio": {"cpu-1": ' "$work/bound.json" || fail '--beside-one: its ratio'
+grep -q '"pages": {"operands": "4k", ' "$work/bound.json" || fail '--pages in the JSON'
+[ "$(grep -c '"bound": {"by": "[a-z]*", ' "$work/bound.json")" = 4 ] || fail 'every CPU result has a bound'
+refused 2 'of default 4k huge' bench --pages 1g m=n=k=4
+XGEMM_NUM_THREADS=1 counted 1 m=n=k=8 --clock cpu
+XGEMM_NUM_THREADS=2 refused 2 'goes with one thread' bench --clock cpu m=n=k=4
+mkdir "$work/peers" && cp "$work/libright.so" "$work/libslow.so" "$work/peers/"
+# shellcheck disable=SC2086
+"$xgemm" bench $quick --csv "$work/rows.csv" m=n=k=8 --threads 1 --peers "$work/peers" >"$work/out" 2>&1 || { fail '--peers'; cat "$work/out"; }
+for peer in right slow; do grep -q ",\"$peer\",peer,,good" "$work/rows.csv" || fail "--peers: $peer"; done
+# shellcheck disable=SC2086
+XGB_PEERS=$work/peers "$xgemm" bench $quick --csv "$work/rows.csv" m=n=k=8 --threads 1 --peer all >"$work/out" 2>&1 || { fail '--peer all'; cat "$work/out"; }
+grep -q ',"right",peer,,good' "$work/rows.csv" || fail '--peer all: a library of $XGB_PEERS'
+refused 2 'No such file' bench --peers "$work/none" m=n=k=4
+
 # ---- bits, latency, goals
 "$xgemm" bench --bits m=n=k=1,33,100 >"$work/out" 2>&1 || { fail 'bench --bits'; cat "$work/out"; }
 grep -q '^3 products: 0 different, 0 not computed' "$work/out" || { fail 'bench --bits: its count'; cat "$work/out"; }
@@ -185,6 +214,31 @@ goal any max_ns:call8 '<1e-9'; refused 1 '1 failed' goals --check "$work" --goal
 goal any max_ns:call9 '<1e15'; refused 1 '1 failed' goals --check "$work" --goals "$work/goals.tsv"
 goal any max_ns:call9 info; refused 0 '1 informative' goals --check "$work" --goals "$work/goals.tsv"
 goal nowhere max_ns:call8 '<1e15'; refused 1 '1 without a result' goals --check "$work" --goals "$work/goals.tsv"
+"$xgemm" bench --bits --threads 1,2 m=n=k=1,33 --json "$work/bits.here.json" >"$work/out" 2>&1 || { fail 'bench --bits --json'; cat "$work/out"; }
+valid "$work/bits.here.json"
+cp "$work/best.json" "$work/best.here.json"
+judged() { # judged CODE TEXT SUITE PEER STATISTIC BOUND
+  printf 'g\t%s\tf32\tcpu\tany\tany\t%s\t%s\t%s\tnote\n' "$3" "$4" "$5" "$6" >"$work/goals.tsv"
+  refused "$1" "$2" goals --check "$work" --goals "$work/goals.tsv"
+}
+judged 0 '1 passed' bits - different '<=0'
+sed 's/"bits": "equal"/"bits": "different"/' "$work/bits.here.json" >"$work/odd.here.json"
+judged 1 'different  *2 <=0' odd - different '<=0'
+judged 0 'worst .* of 2 rows' best best geomean '>=1e-9'
+judged 1 '1 failed' best best geomean '>=1e9'
+judged 0 '1 passed' best best min_ratio:16x* '>=1e-9'
+judged 1 '2 rows without a good result' best slow min_ratio '>=1e-9'
+judged 0 '1 passed' best - spread '<=1e9'
+judged 1 '1 failed' best - spread '<=1e-9'
+judged 1 'no such rows' best - 'spread:none*' '<=1e9'
+judged 0 '1 passed' best right max_error '<=99'
+judged 0 '1 passed' best - min_share '>=1e-9'
+judged 1 'no statistic' best - nonsense '>=1'
+printf 'tiny\t-\tbench m=n=k=4 --backend cpu --reps 1 --min-time 0\nlarge\t-\tbench m=n=k=4\t1000000 cores\n' >"$work/suites.tsv"
+judged 0 '1 passed' best - max_us '<1e9'
+refused 0 'suite large is left out' goals --measure --out "$work/out.d" --suites "$work/suites.tsv" --goals "$work/goals.tsv"
+refused 0 'suite tiny took' goals --measure --suite 'ti*' --out "$work/out.d" --suites "$work/suites.tsv" --goals "$work/goals.tsv"
+grep -q 'suite large' "$work/out" && fail 'goals --suite: another suite ran'
 refused 2 'usage: xgemm goals' goals
 cp "$work/part.json" "$work/latency.here.json"
 goal any max_ns:6x6x6 '<1e15'; refused 1 'not complete' goals --check "$work" --goals "$work/goals.tsv"

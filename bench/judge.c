@@ -1,0 +1,268 @@
+/* The statistics of goals.tsv over the rows of a result file. */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "goals.h"
+
+/* ---------------------------------------------------------------- rows */
+
+int xgb_goal_any(const char *field)
+{
+  return strcmp(field, "-") == 0 || strcmp(field, "any") == 0;
+}
+
+/* Is `word` one of the comma list? */
+static int listed(const char *list, const char *word)
+{
+  size_t length = strlen(word);
+  for (const char *p = list; p; p = strchr(p, ','), p += p != NULL)
+    if (strncmp(p, word, length) == 0 && (p[length] == 0 || p[length] == ',')) return 1;
+  return 0;
+}
+
+/* "max_ns:sq8" looks only at rows of that name, "spread:102?x*" at those whose names match. */
+static int concerns(const struct xgb_goal *g, const struct xgb_json *row)
+{
+  char threads[16];
+  const char *pattern = strchr(g->statistic, ':');
+  snprintf(threads, sizeof threads, "%.0f", xgb_json_number(row, "threads"));
+  return (xgb_goal_any(g->type) || listed(g->type, xgb_json_text(row, "type"))) &&
+         (xgb_goal_any(g->threads) || listed(g->threads, threads)) &&
+         (!pattern || fnmatch(pattern + 1, xgb_json_text(row, "name"), 0) == 0);
+}
+
+static const struct xgb_json *find_engine(const struct xgb_json *row, const char *engine)
+{
+  const struct xgb_json *results = xgb_json_get(row, "results");
+  for (int i = 0; results && i < results->count; i++)
+    if (strcmp(xgb_json_text(&results->items[i], "engine"), engine) == 0) return &results->items[i];
+  return NULL;
+}
+
+/* The engine's result if it has a time, else NULL. Peer "best" is the one that was picked. */
+static const struct xgb_json *good_result(const struct xgb_json *row, const char *engine)
+{
+  if (strcmp(engine, "best") == 0) engine = xgb_json_text(row, "best_peer");
+  const struct xgb_json *r = find_engine(row, engine);
+  return r && strcmp(xgb_json_text(r, "status"), "good") == 0 ? r : NULL;
+}
+
+static double seconds(const struct xgb_json *r)
+{
+  return xgb_json_number(r, "median_s");
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+enum combine { SMALLEST, LARGEST, MEAN, SPREAD, COUNT };
+
+static double ratio_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  return peer ? seconds(peer) / seconds(own) : NAN;
+}
+
+static double ns_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  (void)peer;
+  return 1e9 * seconds(own);
+}
+
+static double us_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  (void)peer;
+  return 1e6 * seconds(own);
+}
+
+static double percent_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  (void)peer;
+  return 100 * xgb_json_number(own, "gflops") / xgb_json_number(own, "peak_gflops");
+}
+
+static double share_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  (void)peer;
+  return 100 * xgb_json_number(own, "gflops") /
+         xgb_json_number(xgb_json_get(own, "bound"), "gflops");
+}
+
+static double rate_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  (void)peer;
+  return xgb_json_number(own, "gflops");
+}
+
+/* Our error over the peer's; where both are exact, or the peer's type has no error, 1. */
+static double error_of(const struct xgb_json *own, const struct xgb_json *peer)
+{
+  if (!peer) return NAN;
+  double ours = xgb_json_number(own, "rms_error"), theirs = xgb_json_number(peer, "rms_error");
+  return ours == 0 && theirs == 0 ? 1 : ours / theirs;
+}
+
+static const struct statistic {
+  const char *name;
+  enum combine combine;
+  double (*value)(const struct xgb_json *own, const struct xgb_json *peer);
+} statistics[] = {
+    {"min_ratio", SMALLEST, ratio_of},
+    {"geomean", MEAN, ratio_of},
+    {"max_ns", LARGEST, ns_of},
+    {"max_us", LARGEST, us_of},
+    {"min_percent", SMALLEST, percent_of},
+    {"min_share", SMALLEST, share_of},
+    {"spread", SPREAD, rate_of},
+    {"max_error", LARGEST, error_of},
+    {"mean_error", MEAN, error_of},
+    {"different", COUNT, NULL},
+};
+
+static const struct statistic *find_statistic(const char *text)
+{
+  size_t length = strcspn(text, ":");
+  for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
+    if (strlen(statistics[i].name) == length && strncmp(statistics[i].name, text, length) == 0)
+      return &statistics[i];
+  return NULL;
+}
+
+/* What one row gives; NAN if it has no good result. */
+static double row_value(const struct xgb_goal *g, const struct statistic *s,
+                        const struct xgb_json *row)
+{
+  if (s->combine == COUNT) { /* of bench --bits */
+    const char *bits = xgb_json_text(row, "bits");
+    return strcmp(bits, "equal") == 0 ? 0 : strcmp(bits, "different") == 0 ? 1 : NAN;
+  }
+  const struct xgb_json *own = good_result(row, g->engine);
+  if (!own) return NAN;
+  double value = s->value(own, xgb_goal_any(g->peer) ? NULL : good_result(row, g->peer));
+  return isfinite(value) && value > 0 ? value : NAN;
+}
+
+/* ---------------------------------------------------------------- tallies */
+
+struct tally {
+  double value;
+  int rows, bad;
+  double logs, total, low, high;
+  char where[128];
+};
+
+static void name_row(struct tally *t, const struct xgb_json *row)
+{
+  snprintf(t->where, sizeof t->where, "%s %s%s %s, %.0f threads", xgb_json_text(row, "name"),
+           xgb_json_text(row, "transa"), xgb_json_text(row, "transb"), xgb_json_text(row, "type"),
+           xgb_json_number(row, "threads"));
+}
+
+/* The row that is named is the worst. */
+static void take(struct tally *t, const struct statistic *s, double value,
+                 const struct xgb_json *row)
+{
+  int first = t->rows == t->bad;
+  t->rows++;
+  t->bad += isnan(value);
+  if (isnan(value)) return;
+  int low_is_bad = s->combine == SMALLEST || s->combine == SPREAD || s->value == ratio_of;
+  int worse = first || (low_is_bad ? value < t->low : value > t->high);
+  t->low = first || value < t->low ? value : t->low;
+  t->high = first || value > t->high ? value : t->high;
+  t->logs += s->combine == MEAN ? log(value) : 0;
+  t->total += value;
+  if (worse) name_row(t, row);
+}
+
+static void conclude(struct tally *t, const struct statistic *s)
+{
+  int good = t->rows - t->bad;
+  if (good == 0) return;
+  t->value = s->combine == SMALLEST  ? t->low
+             : s->combine == LARGEST ? t->high
+             : s->combine == MEAN    ? exp(t->logs / good)
+             : s->combine == SPREAD  ? 100 * (t->high / t->low - 1)
+                                     : t->total;
+}
+
+/* Rows of one type and thread count, all if `like` is NULL. */
+static void tally_rows(const struct xgb_goal *g, const struct statistic *s,
+                       const struct xgb_json *rows, const struct xgb_json *like, struct tally *t)
+{
+  for (int i = 0; i < rows->count; i++) {
+    const struct xgb_json *row = &rows->items[i];
+    if (like && (strcmp(xgb_json_text(row, "type"), xgb_json_text(like, "type")) != 0 ||
+                 xgb_json_number(row, "threads") != xgb_json_number(like, "threads")))
+      continue;
+    if (concerns(g, row)) take(t, s, row_value(g, s, row), row);
+  }
+  conclude(t, s);
+}
+
+/* A spread is that of rows of one type and thread count: the widest of those. */
+static void tally_file(const struct xgb_goal *g, const struct statistic *s,
+                       const struct xgb_json *file, struct tally *t)
+{
+  const struct xgb_json *rows = xgb_json_get(file, "rows");
+  if (!rows) return;
+  if (s->combine != SPREAD) {
+    tally_rows(g, s, rows, NULL, t);
+    return;
+  }
+  int bad = 0, all = 0;
+  for (int i = 0; i < rows->count; i++) {
+    struct tally group = {0};
+    if (!concerns(g, &rows->items[i])) continue;
+    tally_rows(g, s, rows, &rows->items[i], &group);
+    all++;
+    bad += isnan(row_value(g, s, &rows->items[i]));
+    if (all == 1 || group.value > t->value) *t = group;
+  }
+  t->rows = all, t->bad = bad;
+}
+
+/* ---------------------------------------------------------------- the verdict */
+
+int xgb_goal_fits(const struct xgb_goal *g, const struct xgb_json *file)
+{
+  const struct xgb_json *machine = xgb_json_get(file, "machine");
+  return xgb_goal_any(g->machine) || strcmp(xgb_json_text(machine, "isa"), g->machine) == 0 ||
+         strstr(xgb_json_text(machine, "cpu"), g->machine) ||
+         strstr(xgb_json_text(machine, "gpu"), g->machine);
+}
+
+/* ">=0.90", "<=3" or "<100" */
+static int meets(const char *bound, double value)
+{
+  if (strncmp(bound, ">=", 2) == 0) return value >= atof(bound + 2);
+  if (strncmp(bound, "<=", 2) == 0) return value <= atof(bound + 2);
+  return bound[0] == '<' && value < atof(bound + 1);
+}
+
+enum xgb_verdict xgb_goal_judge(const struct xgb_goal *g, const struct xgb_json *file,
+                                const char *name)
+{
+  struct tally t = {0};
+  const struct statistic *s = find_statistic(g->statistic);
+  if (!s) {
+    printf("FAIL  %-22s there is no statistic \"%s\"\n", g->id, g->statistic);
+    return XGB_GOAL_FAIL;
+  }
+  int complete = xgb_json_number(file, "complete") != 0;
+  tally_file(g, s, file, &t);
+  int informative = strcmp(g->bound, "info") == 0;
+  int met = t.rows > 0 && t.bad == 0 && complete && meets(g->bound, t.value);
+  printf("%-5s %-22s %-12s %8.3g %-7s %s",
+         informative ? "info"
+         : met       ? "pass"
+                     : "FAIL",
+         g->id, g->statistic, t.value, informative ? "" : g->bound, name);
+  if (t.where[0]) printf(" (worst %s of %d rows)", t.where, t.rows);
+  if (t.rows == 0) printf(" (no such rows)");
+  if (t.bad > 0) printf("; %d rows without a good result", t.bad);
+  if (!complete) printf("; the file is not complete");
+  putchar('\n');
+  return informative ? XGB_GOAL_INFORMATIVE : met ? XGB_GOAL_PASS : XGB_GOAL_FAIL;
+}
