@@ -12,9 +12,11 @@ cpu_avx2_kernels = \
   cpu/kernel/avx2/sgemm_avx2_6x16.c \
   cpu/kernel/avx2/sgemm_avx2_inplace.c \
   cpu/kernel/avx2/spack_avx2.c \
+  cpu/kernel/avx2/sstream_avx2.c \
   cpu/kernel/avx2/dgemm_avx2_6x8.c \
   cpu/kernel/avx2/dgemm_avx2_inplace.c \
-  cpu/kernel/avx2/dpack_avx2.c
+  cpu/kernel/avx2/dpack_avx2.c \
+  cpu/kernel/avx2/dstream_avx2.c
 
 cpu_avx512_kernels = \
   cpu/kernel/avx512/sgemm_avx512_14x32.c \
@@ -59,7 +61,7 @@ libxg_cpu_base_la_SOURCES = $(cpu_base_kernels)
 if XG_X86
 noinst_LTLIBRARIES += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_core_la_LIBADD += libxg_cpu_avx2.la libxg_cpu_avx512.la
-libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels)
+libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels) cpu/kernel/avx2/stream.h
 libxg_cpu_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h
 libxg_cpu_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)
