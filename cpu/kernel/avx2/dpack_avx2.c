@@ -1,12 +1,12 @@
 /* dpack_avx2: f64 packing, AVX2.
  *
- *   is = 1   the source runs along the panel's rows: vectors of 4, the last one masked
- *   ps = 1   the source runs along k: squares of 4 x 4 are turned in registers (8 shuffles)
+ *   is = 1   the source runs along the panel's rows: vectors of 4 and 2
+ *   ps = 1   the source runs along k: pieces of 4 and 2 rows by 2 steps of k are turned within the
+ *            128-bit lanes; a line at a time, since the rows of a source whose leading dimension is
+ *            a power of two evict one another
  *   else     an element at a time
  *
- * A panel row of 6 is stored as 8, the 2 elements beyond being overwritten by the next row; only
- * the very last row is stored under a mask (slow on several CPUs). Bound by the shuffle units when
- * turning, else by memory.
+ * Bound by stores (two of 16 bytes a cycle), else by memory.
  */
 #if !defined(__AVX2__) || !defined(__FMA__)
 #error "compile this file with -mavx2 -mfma"
@@ -14,108 +14,114 @@
 #include <immintrin.h>
 #include "../../ukr.h"
 
-enum { VL = 4 };
+enum { STEP = 2, LINE = 8 };
 
-/* The first `count` lanes, all of them from VL on, none up to 0. */
-static inline __m256i lanes(int64_t count)
+static inline __attribute__((always_inline)) void
+copy_rows(const int64_t width, int64_t k, const double *src, int64_t ps, double *dst)
 {
-  static const int64_t ones[2 * VL] = {-1, -1, -1, -1};
-  return _mm256_loadu_si256((const __m256i *)(ones + VL -
-                                              (count >= VL ? VL
-                                               : count < 0 ? 0
-                                                           : count)));
+#pragma GCC unroll 2
+  for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
+    int64_t i = 0;
+#pragma GCC unroll 3
+    for (; i + 4 <= width; i += 4) _mm256_storeu_pd(dst + i, _mm256_loadu_pd(src + i));
+    if (i < width) _mm_storeu_pd(dst + i, _mm_loadu_pd(src + i));
+  }
 }
 
-/* One vector of a panel row. `room`: elements from dst to the end of what this call has still to
- * write in increasing order; a whole vector may be stored if it fits in there. */
-static inline void put(double *dst, int64_t room, __m256d r)
+static void zero_rows(int64_t width, int64_t rows, int64_t k, double *dst)
 {
-  if (room >= VL)
-    _mm256_storeu_pd(dst, r);
-  else
-    _mm256_maskstore_pd(dst, lanes(room), r);
+  if (rows == width) return;
+  for (int64_t p = 0; p < k; p++, dst += width)
+    for (int64_t i = rows; i < width; i++) dst[i] = 0;
+}
+
+static void any(int64_t width, int64_t rows, int64_t k, const double *src, int64_t is, int64_t ps,
+                double *dst)
+{
+  for (int64_t p = 0; p < k; p++, src += ps, dst += width)
+    for (int64_t i = 0; i < rows; i++) dst[i] = src[i * is];
 }
 
 static void along_rows(int64_t width, int64_t rows, int64_t k, const double *src, int64_t ps,
                        double *dst)
 {
-  if (rows == width && width == 2 * VL) {
-    for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
-      _mm256_storeu_pd(dst, _mm256_loadu_pd(src));
-      _mm256_storeu_pd(dst + VL, _mm256_loadu_pd(src + VL));
-    }
+  int64_t i = 0;
+  switch (rows == width ? width : 0) {
+  case 6:
+    copy_rows(6, k, src, ps, dst);
+    return;
+  case 8:
+    copy_rows(8, k, src, ps, dst);
     return;
   }
-  int64_t room = k * width;
-  for (int64_t p = 0; p < k; p++, src += ps, dst += width, room -= width)
-    for (int64_t i = 0; i < width; i += VL)
-      put(dst + i, room - i, _mm256_maskload_pd(src + (i < rows ? i : 0), lanes(rows - i)));
+  for (; i + 4 <= rows; i += 4)
+    for (int64_t p = 0; p < k; p++)
+      _mm256_storeu_pd(dst + p * width + i, _mm256_loadu_pd(src + p * ps + i));
+  any(width, rows - i, k, src + i, 1, ps, dst + i);
 }
 
-/* r[i] lane p becomes r[p] lane i. */
-static inline __attribute__((always_inline)) void turn(__m256d r[VL])
+/* 4 rows by 2 steps: a vector holds 2 steps of rows i and i+2, one in each lane. */
+static inline __attribute__((always_inline)) __m256d pair(const double *src, int64_t is)
 {
-  const __m256d t0 = _mm256_unpacklo_pd(r[0], r[1]), t1 = _mm256_unpackhi_pd(r[0], r[1]);
-  const __m256d t2 = _mm256_unpacklo_pd(r[2], r[3]), t3 = _mm256_unpackhi_pd(r[2], r[3]);
-  r[0] = _mm256_permute2f128_pd(t0, t2, 0x20);
-  r[1] = _mm256_permute2f128_pd(t1, t3, 0x20);
-  r[2] = _mm256_permute2f128_pd(t0, t2, 0x31);
-  r[3] = _mm256_permute2f128_pd(t1, t3, 0x31);
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(src)), _mm_loadu_pd(src + 2 * is),
+                              1);
 }
 
-/* Rows i0 .. i0+3 of the panel over k steps p0 .. p0+3. */
-static inline void square(int64_t width, int64_t rows, int64_t k, const double *src, int64_t is,
-                          double *dst, int64_t i0, int64_t p0)
+static inline void turn_4(int64_t width, const double *src, int64_t is, double *dst)
 {
-  const int64_t steps = k - p0 < VL ? k - p0 : VL, there = rows - i0;
-  const double *from = src + i0 * is + p0;
-  __m256d r[VL];
-  if (there >= VL && steps == VL) {
-#pragma GCC unroll 4
-    for (int i = 0; i < VL; i++) r[i] = _mm256_loadu_pd(from + i * is);
-  } else {
-    const __m256i in = lanes(steps);
-#pragma GCC unroll 4
-    for (int i = 0; i < VL; i++)
-      r[i] = i < there ? _mm256_maskload_pd(from + i * is, in) : _mm256_setzero_pd();
-  }
-  turn(r);
-  double *to = dst + p0 * width + i0;
-  if (width - i0 >= VL && steps == VL) {
-#pragma GCC unroll 4
-    for (int p = 0; p < VL; p++) _mm256_storeu_pd(to + p * width, r[p]);
-  } else {
-    const int64_t room = (k - p0) * width - i0;
-#pragma GCC unroll 4
-    for (int p = 0; p < VL; p++)
-      if (p < steps) put(to + p * width, room - p * width, r[p]);
-  }
+  const __m256d r0 = pair(src, is), r1 = pair(src + is, is);
+  _mm256_storeu_pd(dst, _mm256_unpacklo_pd(r0, r1));
+  _mm256_storeu_pd(dst + width, _mm256_unpackhi_pd(r0, r1));
+}
+
+static inline void turn_2(int64_t width, const double *src, int64_t is, double *dst)
+{
+  const __m128d r0 = _mm_loadu_pd(src), r1 = _mm_loadu_pd(src + is);
+  _mm_storeu_pd(dst, _mm_unpacklo_pd(r0, r1));
+  _mm_storeu_pd(dst + width, _mm_unpackhi_pd(r0, r1));
+}
+
+typedef void turn_fn(int64_t width, const double *src, int64_t is, double *dst);
+
+static inline __attribute__((always_inline)) void turn(turn_fn *fn, const int64_t rows,
+                                                       int64_t width, int64_t k, const double *src,
+                                                       int64_t is, double *dst)
+{
+  int64_t p = 0;
+  for (; p + STEP <= k; p += STEP) fn(width, src + p, is, dst + p * width);
+  if (p < k) any(width, rows, k - p, src + p, is, 1, dst + p * width);
+}
+
+/* Steps from src to the end of its line. */
+static int64_t in_line(const double *src)
+{
+  return LINE - (int64_t)((uintptr_t)src / sizeof *src % LINE);
 }
 
 static void along_k(int64_t width, int64_t rows, int64_t k, const double *src, int64_t is,
                     double *dst)
 {
-  for (int64_t p = 0; p < k; p += VL) {
-    /* The last square of a row of squares may spill into the first of the next k step: it goes
-     * first. */
-    for (int64_t i = (width - 1) / VL * VL; i >= 0; i -= VL)
-      square(width, rows, k, src, is, dst, i, p);
+  for (int64_t n; k > 0; k -= n, src += n, dst += n * width) {
+    const double *from = src;
+    double *to = dst;
+    int64_t i = 0;
+    n = in_line(src) < k ? in_line(src) : k;
+    for (; i + 4 <= rows; i += 4, from += 4 * is, to += 4) turn(turn_4, 4, width, n, from, is, to);
+    for (; i + 2 <= rows; i += 2, from += 2 * is, to += 2) turn(turn_2, 2, width, n, from, is, to);
+    if (i < rows) any(width, 1, n, from, is, 1, to);
   }
 }
 
-static void pack(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
-                 void *dst_p)
+static void pack(int64_t width, int64_t rows, int64_t k, const void *src, int64_t is, int64_t ps,
+                 void *dst)
 {
-  const double *src = src_p;
-  double *dst = dst_p;
-  if (is == 1) {
+  if (is == 1)
     along_rows(width, rows, k, src, ps, dst);
-  } else if (ps == 1) {
+  else if (ps == 1)
     along_k(width, rows, k, src, is, dst);
-  } else {
-    for (int64_t p = 0; p < k; p++, dst += width)
-      for (int64_t i = 0; i < width; i++) dst[i] = i < rows ? src[i * is + p * ps] : 0;
-  }
+  else
+    any(width, rows, k, src, is, ps, dst);
+  zero_rows(width, rows, k, dst);
 }
 
 const struct xg_ukr dpack_avx2 = {

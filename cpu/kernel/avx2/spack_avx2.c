@@ -1,12 +1,12 @@
 /* spack_avx2: f32 packing, AVX2.
  *
- *   is = 1   the source runs along the panel's rows: vectors of 8, the last one masked
- *   ps = 1   the source runs along k: squares of 8 x 8 are turned in registers (24 shuffles)
+ *   is = 1   the source runs along the panel's rows: vectors of 8, 4 and 2
+ *   ps = 1   the source runs along k: pieces of 8, 4 and 2 rows by 4 steps of k are turned within
+ *            the 128-bit lanes; a line at a time, since the rows of a source whose leading
+ *            dimension is a power of two evict one another
  *   else     an element at a time
  *
- * A panel row of 6 is stored as 8, the 2 elements beyond being overwritten by the next row; only
- * the very last row is stored under a mask (slow on several CPUs). Bound by the shuffle units when
- * turning, else by memory.
+ * Bound by stores (two of 16 bytes a cycle), else by memory.
  */
 #if !defined(__AVX2__) || !defined(__FMA__)
 #error "compile this file with -mavx2 -mfma"
@@ -14,123 +14,135 @@
 #include <immintrin.h>
 #include "../../ukr.h"
 
-enum { VL = 8 };
+enum { STEP = 4, LINE = 16 };
 
-/* The first `count` lanes, all of them from VL on, none up to 0. */
-static inline __m256i lanes(int64_t count)
+static inline __attribute__((always_inline)) void
+copy_rows(const int64_t width, int64_t k, const float *src, int64_t ps, float *dst)
 {
-  static const int32_t ones[2 * VL] = {-1, -1, -1, -1, -1, -1, -1, -1};
-  return _mm256_loadu_si256((const __m256i *)(ones + VL -
-                                              (count >= VL ? VL
-                                               : count < 0 ? 0
-                                                           : count)));
+#pragma GCC unroll 2
+  for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
+    int64_t i = 0;
+#pragma GCC unroll 3
+    for (; i + 8 <= width; i += 8) _mm256_storeu_ps(dst + i, _mm256_loadu_ps(src + i));
+    if (i + 4 <= width) _mm_storeu_ps(dst + i, _mm_loadu_ps(src + i)), i += 4;
+    if (i < width) _mm_storel_epi64((__m128i *)(dst + i), _mm_loadl_epi64((const void *)(src + i)));
+  }
 }
 
-/* One vector of a panel row. `room`: elements from dst to the end of what this call has still to
- * write in increasing order; a whole vector may be stored if it fits in there. */
-static inline void put(float *dst, int64_t room, __m256 r)
+static void zero_rows(int64_t width, int64_t rows, int64_t k, float *dst)
 {
-  if (room >= VL)
-    _mm256_storeu_ps(dst, r);
-  else
-    _mm256_maskstore_ps(dst, lanes(room), r);
+  if (rows == width) return;
+  for (int64_t p = 0; p < k; p++, dst += width)
+    for (int64_t i = rows; i < width; i++) dst[i] = 0;
+}
+
+static void any(int64_t width, int64_t rows, int64_t k, const float *src, int64_t is, int64_t ps,
+                float *dst)
+{
+  for (int64_t p = 0; p < k; p++, src += ps, dst += width)
+    for (int64_t i = 0; i < rows; i++) dst[i] = src[i * is];
 }
 
 static void along_rows(int64_t width, int64_t rows, int64_t k, const float *src, int64_t ps,
                        float *dst)
 {
-  if (rows == width && width == 2 * VL) {
-    for (int64_t p = 0; p < k; p++, src += ps, dst += width) {
-      _mm256_storeu_ps(dst, _mm256_loadu_ps(src));
-      _mm256_storeu_ps(dst + VL, _mm256_loadu_ps(src + VL));
-    }
+  int64_t i = 0;
+  switch (rows == width ? width : 0) {
+  case 6:
+    copy_rows(6, k, src, ps, dst);
+    return;
+  case 16:
+    copy_rows(16, k, src, ps, dst);
     return;
   }
-  int64_t room = k * width;
-  for (int64_t p = 0; p < k; p++, src += ps, dst += width, room -= width)
-    for (int64_t i = 0; i < width; i += VL)
-      put(dst + i, room - i, _mm256_maskload_ps(src + (i < rows ? i : 0), lanes(rows - i)));
+  for (; i + 8 <= rows; i += 8)
+    for (int64_t p = 0; p < k; p++)
+      _mm256_storeu_ps(dst + p * width + i, _mm256_loadu_ps(src + p * ps + i));
+  any(width, rows - i, k, src + i, 1, ps, dst + i);
 }
 
-/* r[i] lane p becomes r[p] lane i. */
-static inline __attribute__((always_inline)) void turn(__m256 r[VL])
+/* 8 rows by 4 steps: a vector holds 4 steps of rows i and i+4, one in each lane. */
+static inline __attribute__((always_inline)) __m256 pair(const float *src, int64_t is)
 {
-  __m256 t[VL];
-#pragma GCC unroll 4
-  for (int i = 0; i < VL; i += 2) {
-    t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-  }
-#pragma GCC unroll 2
-  for (int q = 0; q < VL; q += 4) {
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; h++) {
-      r[q + 2 * h] = _mm256_shuffle_ps(t[q + h], t[q + 2 + h], 0x44);
-      r[q + 2 * h + 1] = _mm256_shuffle_ps(t[q + h], t[q + 2 + h], 0xee);
-    }
-  }
-#pragma GCC unroll 4
-  for (int s = 0; s < 4; s++) {
-    t[s] = _mm256_permute2f128_ps(r[s], r[4 + s], 0x20);
-    t[4 + s] = _mm256_permute2f128_ps(r[s], r[4 + s], 0x31);
-  }
-#pragma GCC unroll 8
-  for (int p = 0; p < VL; p++) r[p] = t[p];
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(src)), _mm_loadu_ps(src + 4 * is),
+                              1);
 }
 
-/* Rows i0 .. i0+7 of the panel over k steps p0 .. p0+7. */
-static inline void square(int64_t width, int64_t rows, int64_t k, const float *src, int64_t is,
-                          float *dst, int64_t i0, int64_t p0)
+static inline void turn_8(int64_t width, const float *src, int64_t is, float *dst)
 {
-  const int64_t steps = k - p0 < VL ? k - p0 : VL, there = rows - i0;
-  const float *from = src + i0 * is + p0;
-  __m256 r[VL];
-  if (there >= VL && steps == VL) {
-#pragma GCC unroll 8
-    for (int i = 0; i < VL; i++) r[i] = _mm256_loadu_ps(from + i * is);
-  } else {
-    const __m256i in = lanes(steps);
-#pragma GCC unroll 8
-    for (int i = 0; i < VL; i++)
-      r[i] = i < there ? _mm256_maskload_ps(from + i * is, in) : _mm256_setzero_ps();
-  }
-  turn(r);
-  float *to = dst + p0 * width + i0;
-  if (width - i0 >= VL && steps == VL) {
-#pragma GCC unroll 8
-    for (int p = 0; p < VL; p++) _mm256_storeu_ps(to + p * width, r[p]);
-  } else {
-    const int64_t room = (k - p0) * width - i0;
-#pragma GCC unroll 8
-    for (int p = 0; p < VL; p++)
-      if (p < steps) put(to + p * width, room - p * width, r[p]);
-  }
+  const __m256 r0 = pair(src, is), r1 = pair(src + is, is);
+  const __m256 r2 = pair(src + 2 * is, is), r3 = pair(src + 3 * is, is);
+  const __m256 t0 = _mm256_unpacklo_ps(r0, r1), t1 = _mm256_unpacklo_ps(r2, r3);
+  const __m256 t2 = _mm256_unpackhi_ps(r0, r1), t3 = _mm256_unpackhi_ps(r2, r3);
+  _mm256_storeu_ps(dst, _mm256_shuffle_ps(t0, t1, 0x44));
+  _mm256_storeu_ps(dst + width, _mm256_shuffle_ps(t0, t1, 0xee));
+  _mm256_storeu_ps(dst + 2 * width, _mm256_shuffle_ps(t2, t3, 0x44));
+  _mm256_storeu_ps(dst + 3 * width, _mm256_shuffle_ps(t2, t3, 0xee));
+}
+
+static inline void turn_4(int64_t width, const float *src, int64_t is, float *dst)
+{
+  __m128 r0 = _mm_loadu_ps(src), r1 = _mm_loadu_ps(src + is);
+  __m128 r2 = _mm_loadu_ps(src + 2 * is), r3 = _mm_loadu_ps(src + 3 * is);
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  _mm_storeu_ps(dst, r0);
+  _mm_storeu_ps(dst + width, r1);
+  _mm_storeu_ps(dst + 2 * width, r2);
+  _mm_storeu_ps(dst + 3 * width, r3);
+}
+
+static inline void turn_2(int64_t width, const float *src, int64_t is, float *dst)
+{
+  const __m128 r0 = _mm_loadu_ps(src), r1 = _mm_loadu_ps(src + is);
+  const __m128 low = _mm_unpacklo_ps(r0, r1), high = _mm_unpackhi_ps(r0, r1);
+  _mm_storel_pi((__m64 *)dst, low);
+  _mm_storeh_pi((__m64 *)(dst + width), low);
+  _mm_storel_pi((__m64 *)(dst + 2 * width), high);
+  _mm_storeh_pi((__m64 *)(dst + 3 * width), high);
+}
+
+typedef void turn_fn(int64_t width, const float *src, int64_t is, float *dst);
+
+static inline __attribute__((always_inline)) void turn(turn_fn *fn, const int64_t rows,
+                                                       int64_t width, int64_t k, const float *src,
+                                                       int64_t is, float *dst)
+{
+  int64_t p = 0;
+  for (; p + STEP <= k; p += STEP) fn(width, src + p, is, dst + p * width);
+  if (p < k) any(width, rows, k - p, src + p, is, 1, dst + p * width);
+}
+
+/* Steps from src to the end of its line. */
+static int64_t in_line(const float *src)
+{
+  return LINE - (int64_t)((uintptr_t)src / sizeof *src % LINE);
 }
 
 static void along_k(int64_t width, int64_t rows, int64_t k, const float *src, int64_t is,
                     float *dst)
 {
-  for (int64_t p = 0; p < k; p += VL) {
-    /* The last square of a row of squares may spill into the first of the next k step: it goes
-     * first. */
-    for (int64_t i = (width - 1) / VL * VL; i >= 0; i -= VL)
-      square(width, rows, k, src, is, dst, i, p);
+  for (int64_t n; k > 0; k -= n, src += n, dst += n * width) {
+    const float *from = src;
+    float *to = dst;
+    int64_t i = 0;
+    n = in_line(src) < k ? in_line(src) : k;
+    for (; i + 8 <= rows; i += 8, from += 8 * is, to += 8) turn(turn_8, 8, width, n, from, is, to);
+    for (; i + 4 <= rows; i += 4, from += 4 * is, to += 4) turn(turn_4, 4, width, n, from, is, to);
+    for (; i + 2 <= rows; i += 2, from += 2 * is, to += 2) turn(turn_2, 2, width, n, from, is, to);
+    if (i < rows) any(width, 1, n, from, is, 1, to);
   }
 }
 
-static void pack(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
-                 void *dst_p)
+static void pack(int64_t width, int64_t rows, int64_t k, const void *src, int64_t is, int64_t ps,
+                 void *dst)
 {
-  const float *src = src_p;
-  float *dst = dst_p;
-  if (is == 1) {
+  if (is == 1)
     along_rows(width, rows, k, src, ps, dst);
-  } else if (ps == 1) {
+  else if (ps == 1)
     along_k(width, rows, k, src, is, dst);
-  } else {
-    for (int64_t p = 0; p < k; p++, dst += width)
-      for (int64_t i = 0; i < width; i++) dst[i] = i < rows ? src[i * is + p * ps] : 0;
-  }
+  else
+    any(width, rows, k, src, is, ps, dst);
+  zero_rows(width, rows, k, dst);
 }
 
 const struct xg_ukr spack_avx2 = {
