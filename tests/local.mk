@@ -60,6 +60,8 @@ script_tests = \
   tests/symbols.sh \
   tests/t-bench.sh \
   tests/t-checkgemm-selftest.sh \
+  tests/t-instruction-sets.sh \
+  tests/t-spills.sh \
   tests/clients/blas-test.sh \
   tests/clients/numpy.sh \
   tests/t-headers.sh
