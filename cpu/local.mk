@@ -61,7 +61,7 @@ libxg_cpu_base_la_SOURCES = $(cpu_base_kernels)
 if XG_X86
 noinst_LTLIBRARIES += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_core_la_LIBADD += libxg_cpu_avx2.la libxg_cpu_avx512.la
-libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels) cpu/kernel/avx2/stream.h
+libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels) cpu/kernel/avx2/part.h cpu/kernel/avx2/stream.h
 libxg_cpu_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h
 libxg_cpu_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)

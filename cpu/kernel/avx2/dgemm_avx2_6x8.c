@@ -9,63 +9,126 @@
  *
  * One k step: 12 FMAs, 2 vector loads, 6 broadcast loads. Bound by the FMA units: at two a cycle 6
  * cycles, for which the 8 loads need 4; 12 chains cover a latency of 5 cycles at two a cycle (10).
- * Traffic a step: 48 bytes of A, 64 bytes of B.
+ * Traffic a step: 48 bytes of A, 64 bytes of B. Edges have fewer rows and vectors, and the last
+ * vector is stored in part. Row i of A is base[i/3] + (i%3)*rs: two pointers and one index
+ * register.
  */
 #if !defined(__AVX2__) || !defined(__FMA__)
 #error "compile this file with -mavx2 -mfma"
 #endif
-#include <immintrin.h>
 #include "../../ukr.h"
+#include "part.h"
 
 enum { MR = 6, NR = 8, VL = 4, PREFETCH = 16, STEPS = 16 };
 
-static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha_p, const void *a_p,
-                   const void *b_p, const void *beta_p, void *c_p, int64_t rs_c)
+struct args {
+  int64_t k, rs_a, cs_a, rs_c;
+  const double *a, *b;
+  double alpha, beta, *c;
+  int64_t last; /* columns of the last vector */
+};
+
+static inline __attribute__((always_inline)) void
+update(double *c, __m256d sum, const int whole, __m256d alpha, __m256d beta, const struct args *x)
 {
-  (void)m, (void)n; /* always whole tiles */
-  const double *a = a_p, *b = b_p;
-  double *c = c_p;
+  __m256d r = _mm256_mul_pd(alpha, sum);
+  if (x->beta != 0) {
+    const __m256d old = whole ? _mm256_loadu_pd(c) : _mm256_maskload_pd(c, lanes_f64(x->last));
+    r = _mm256_fmadd_pd(alpha, sum, _mm256_mul_pd(beta, old));
+  }
+  if (whole)
+    _mm256_storeu_pd(c, r);
+  else
+    store_part_f64(c, r, x->last);
+}
+
+static inline __attribute__((always_inline)) void tile(const int rows, const int vecs,
+                                                       const int whole, const struct args *x)
+{
   __m256d acc[MR][2];
 #pragma GCC unroll 6
-  for (int i = 0; i < MR; i++) acc[i][0] = acc[i][1] = _mm256_setzero_pd();
-  const double *row_of_c = c;
+  for (int i = 0; i < rows; i++) acc[i][0] = acc[i][1] = _mm256_setzero_pd();
+  const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs;
+  const double *a[2] = {x->a, x->a + 3 * rs}, *b = x->b, *row_of_c = x->c;
+  int64_t left = x->k;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
    * and keep A and B waiting. The last round does what is left. */
-  for (int row = 0; k > 0; row++) {
-    int64_t steps = row < MR && k > STEPS ? STEPS : k;
+  for (int row = 0; left > 0; row++) {
+    int64_t steps = row < rows && left > STEPS ? STEPS : left;
     _mm_prefetch((const char *)row_of_c, _MM_HINT_T0);
-    _mm_prefetch((const char *)(row_of_c + NR - 1), _MM_HINT_T0);
-    row_of_c += row < MR - 1 ? rs_c : 0;
-    k -= steps;
-#pragma GCC unroll 4
+    _mm_prefetch((const char *)(row_of_c + vecs * VL - 1), _MM_HINT_T0);
+    row_of_c += row < rows - 1 ? x->rs_c : 0;
+    left -= steps;
+#pragma GCC unroll 2
     for (; steps > 0; steps--) {
-      const __m256d b0 = _mm256_load_pd(b), b1 = _mm256_load_pd(b + VL);
-      _mm_prefetch((const char *)(a + PREFETCH * MR), _MM_HINT_T0);
+      const __m256d b0 = _mm256_load_pd(b), b1 = vecs == 2 ? _mm256_load_pd(b + VL) : b0;
+      _mm_prefetch((const char *)(a[0] + ahead), _MM_HINT_T0);
       _mm_prefetch((const char *)(b + PREFETCH * NR), _MM_HINT_T0);
 #pragma GCC unroll 6
-      for (int i = 0; i < MR; i++) {
-        const __m256d ai = _mm256_broadcast_sd(a + i);
+      for (int i = 0; i < rows; i++) {
+        const __m256d ai = _mm256_broadcast_sd(a[i / 3] + i % 3 * rs);
         acc[i][0] = _mm256_fmadd_pd(ai, b0, acc[i][0]);
-        acc[i][1] = _mm256_fmadd_pd(ai, b1, acc[i][1]);
+        if (vecs == 2) acc[i][1] = _mm256_fmadd_pd(ai, b1, acc[i][1]);
       }
-      a += MR, b += NR;
+      a[0] += cs, a[1] += cs, b += NR;
     }
   }
 
-  const __m256d alpha = _mm256_broadcast_sd(alpha_p), beta = _mm256_broadcast_sd(beta_p);
-  const int overwrite = *(const double *)beta_p == 0;
+  const __m256d alpha = _mm256_set1_pd(x->alpha), beta = _mm256_set1_pd(x->beta);
+  double *c = x->c;
 #pragma GCC unroll 6
-  for (int i = 0; i < MR; i++) {
-#pragma GCC unroll 2
-    for (int v = 0; v < 2; v++) {
-      double *to = c + i * rs_c + v * VL;
-      if (overwrite)
-        _mm256_storeu_pd(to, _mm256_mul_pd(alpha, acc[i][v]));
-      else
-        _mm256_storeu_pd(
-            to, _mm256_fmadd_pd(alpha, acc[i][v], _mm256_mul_pd(beta, _mm256_loadu_pd(to))));
-    }
+  for (int i = 0; i < rows; i++, c += x->rs_c) {
+    if (vecs == 2) update(c, acc[i][0], 1, alpha, beta, x);
+    update(c + (vecs - 1) * VL, acc[i][vecs - 1], whole, alpha, beta, x);
   }
+}
+
+static inline __attribute__((always_inline)) void rows_of(const int vecs, int64_t rows,
+                                                          const struct args *x)
+{
+  switch (rows) {
+  case 1:
+    tile(1, vecs, 0, x);
+    break;
+  case 2:
+    tile(2, vecs, 0, x);
+    break;
+  case 3:
+    tile(3, vecs, 0, x);
+    break;
+  case 4:
+    tile(4, vecs, 0, x);
+    break;
+  case 5:
+    tile(5, vecs, 0, x);
+    break;
+  default:
+    tile(6, vecs, 0, x);
+    break;
+  }
+}
+
+static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b,
+                   const void *beta, void *c, int64_t rs_c)
+{
+  const struct args x = {
+      .k = k,
+      .rs_a = 1,
+      .cs_a = MR,
+      .rs_c = rs_c,
+      .a = a,
+      .b = b,
+      .alpha = *(const double *)alpha,
+      .beta = *(const double *)beta,
+      .c = c,
+      .last = n > VL ? n - VL : n,
+  };
+  if (m == MR && n == NR)
+    tile(MR, 2, 1, &x);
+  else if (n > VL)
+    rows_of(2, m, &x);
+  else
+    rows_of(1, m, &x);
 }
 
 const struct xg_ukr dgemm_avx2_6x8 = {
@@ -75,6 +138,7 @@ const struct xg_ukr dgemm_avx2_6x8 = {
     .type = 'd',
     .mr = MR,
     .nr = NR,
+    .flags = XG_UKR_MASKED,
     .priority = 10,
     .panel = kernel,
 };
