@@ -141,7 +141,7 @@ int xgb_model(int argc, char **argv)
     print(*u, &x, peak, rate);
     if (json) write(json, rows++, *u, &x, o.size, peak, rate);
   }
-  if (json) xgb_json_end(json, NULL, 0);
+  if (json) xgb_json_end(json, NULL, 0, NULL);
   if (json) fclose(json);
   return wrong ? XGB_EXIT_FAILED : XGB_EXIT_GOOD;
 }

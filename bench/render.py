@@ -51,16 +51,31 @@ def table(data):
     return lines
 
 
+def model_table(data):
+    lines = ["| kernel | registers | FMA, load, L2 cycles a step | limit | KC, MC, NC | C, packing, edges | "
+             "predicted | measured |", "|---|---|---|---|---|---|---|---|"]
+    for row in data["rows"]:
+        x = row["model"]
+        lines.append(
+            f"| {row['name']} | {x['registers']} | {x['fma']:.1f}, {x['load']:.1f}, {x['l2']:.1f} | {x['limit']} "
+            f"| {x['kc']}, {x['mc']}, {x['nc']} | {100 * x['update']:.1f}, {100 * x['pack']:.1f}, "
+            f"{100 * x['edge']:.1f} % | {100 * x['share']:.0f} % "
+            f"| {100 * row['gflops'] / row['peak_gflops']:.0f} % |")
+    return lines
+
+
 def render(name):
     data = json.loads((RESULTS / f"{name}.json").read_text())
     machine = data["machine"]
     where = machine["cpu"] + (f", {machine['gpu']}" if machine.get("gpu") else "")
     said = [f"{peer['name']}: {peer['version']}" for peer in data["peers"] if peer["version"]]
-    lines = ["", f"GFLOP/s of the median call (share of peak) on {where}, {machine['cores']} cores, "
+    model = data["rows"] and "model" in data["rows"][0]
+    what = "Shares of the FMA peak" if model else "GFLOP/s of the median call (share of peak)"
+    lines = ["", f"{what} on {where}, {machine['cores']} cores, "
                  f"{data['date'][:10]}, libxgemm {data['libxgemm']}"
                  + "".join(f"; {text}" for text in said)
                  + f". `{' '.join(data['command'])}`", ""]
-    lines += table(data)
+    lines += model_table(data) if model else table(data)
     lines += [""] + [text + "  " for text in data.get("crossover", [])]
     if not data["complete"]:
         lines += ["The run was interrupted.", ""]
