@@ -91,6 +91,24 @@ static int add_peer(struct session *s, const char *asked)
   return 0;
 }
 
+/* Our plan beside what peers generate for one product alone. */
+static int add_held(struct session *s)
+{
+  struct xgb_contestant *x = add(s, "cpu+plan", XGB_OWN, XGEMM_BACKEND_CPU);
+  if (!x) return -1;
+  x->via = XGB_VIA_PLAN;
+  x->held = 1;
+  for (int p = 0; p < s->head.peer_count; p++) {
+    char name[XGB_NAME + 8];
+    if (!s->peers[p].kernel_maker) continue;
+    snprintf(name, sizeof name, "%s+kernel", s->peers[p].name);
+    if (!(x = add(s, name, XGB_PEER_KERNEL, XGEMM_BACKEND_AUTO))) return -1;
+    x->peer = &s->peers[p];
+    x->held = 1;
+  }
+  return 0;
+}
+
 /* What the system has by name, and the libraries of the folder. */
 static int add_every_peer(struct session *s)
 {
@@ -119,7 +137,7 @@ static int add_all(struct session *s)
   if (bad) return xgb_error("more than %d contestants", XGB_MAX_CONTESTANTS);
   for (int i = 0; i < o->peer_count; i++)
     if (strcmp(o->peers[i], "all") == 0 ? add_every_peer(s) : add_peer(s, o->peers[i])) return -1;
-  return 0;
+  return o->held && add_held(s) ? xgb_error("more than %d contestants", XGB_MAX_CONTESTANTS) : 0;
 }
 
 /* ---------------------------------------------------------------- rows */

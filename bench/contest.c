@@ -158,6 +158,9 @@ static int prepare_peer(struct xgb_contestant *x, struct xgb_result *r)
 {
   const char *why = x->kind == XGB_CUBLAS ? xgb_device_reason() : xgb_peer_refuses(x->peer, x->c);
   if (why) return refuse(r, why);
+  x->generated = x->kind == XGB_PEER_KERNEL ? xgb_peer_generate(x->peer, x->c) : NULL;
+  if (x->kind == XGB_PEER_KERNEL && !x->generated)
+    return refuse(r, "it generates no kernel for it");
   snprintf(r->backend, sizeof r->backend, "peer");
   r->threads = x->kind == XGB_CUBLAS || !x->peer->set_threads ? 0 : xgb_case_threads(x->c);
   if (x->kind == XGB_CUBLAS)
@@ -181,7 +184,7 @@ int xgb_contestant_prepare(struct xgb_contestant *x, const struct xgb_case *c,
 
 void xgb_contestant_enter(struct xgb_contestant *x)
 {
-  if (x->kind == XGB_PEER) xgb_peer_threads(x->peer, xgb_case_threads(x->c));
+  if (x->peer && !x->peer->is_cublas) xgb_peer_threads(x->peer, xgb_case_threads(x->c));
   if (x->via == XGB_VIA_CBLAS) set_defaults(x);
 }
 
@@ -192,6 +195,10 @@ int xgb_contestant_call(void *contestant, long i)
   if (x->kind == XGB_OWN || x->kind == XGB_OWN_DEVICE) return call_own(x, i);
   if (x->kind == XGB_PEER) {
     xgb_peer_call(x->peer, x->c, o->a, o->b, o->c);
+    return 0;
+  }
+  if (x->kind == XGB_PEER_KERNEL) {
+    x->generated(o->a, o->b, o->c);
     return 0;
   }
   size_t set = (size_t)(i % o->sets);

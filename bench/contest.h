@@ -10,7 +10,8 @@ enum xgb_kind {
   XGB_OWN,        /* host operands */
   XGB_OWN_DEVICE, /* device operands */
   XGB_PEER,
-  XGB_CUBLAS /* device operands */
+  XGB_PEER_KERNEL, /* a function that a peer generated for the case */
+  XGB_CUBLAS       /* device operands */
 };
 
 /* By which of our entry points. */
@@ -23,6 +24,7 @@ struct xgb_contestant {
   const char *kernel; /* forced, or NULL */
   enum xgb_via via;
   int threads; /* 0: those of the case */
+  int held;    /* timed apart: our plan or the peer's generated kernel */
   const struct xgb_peer *peer;
   /* of the case at hand */
   const struct xgb_case *c;
@@ -30,6 +32,7 @@ struct xgb_contestant {
   xgemm_problem p;
   xgemm_options options;
   xgemm_plan *plan;
+  xgb_peer_kernel *generated;
 };
 
 int xgb_on_device(const struct xgb_contestant *x);

@@ -258,6 +258,13 @@ static int set_beside_one(void *options, const char *value)
   return 0;
 }
 
+static int set_held(void *options, const char *value)
+{
+  (void)value;
+  ((struct xgb_bench_options *)options)->held = 1;
+  return 0;
+}
+
 static int set_best_peer(void *options, const char *value)
 {
   (void)value;
@@ -303,6 +310,7 @@ const struct xgb_flag xgb_bench_flags[] = {
      set_best_peer},
     {"--beside-one", NULL, "a column for the CPU engine with one thread, for rows with more",
      set_beside_one},
+    {"--held", NULL, "columns for our held plan and the kernels that peers generate", set_held},
     {"--via", "xgemm|plan|cblas", "our entry point that is timed (default xgemm)", set_via},
     {"--pages", "4k|huge", "pages under the operands; adds the share of the bound to the table",
      set_pages},

@@ -36,7 +36,7 @@ struct xgb_bench_options {
   double under;     /* the summary counts ratios below it */
   struct xgb_effort effort;
   const char *csv, *json;
-  int cpu_clock, bits, goals, beside_one, help;
+  int cpu_clock, bits, goals, beside_one, held, help;
   /* Options of shape files have level 0, the command line 1; a list of a higher level replaces one
    * of a lower. */
   int level, kernel_level, peer_level;

@@ -52,6 +52,11 @@ static void find_thread_setter(struct xgb_peer *peer)
 static void find_version(struct xgb_peer *peer)
 {
   const char *(*text)(void);
+  *(void **)&text = dlsym(peer->library, "xg_peer_version");
+  if (text) {
+    snprintf(peer->version, sizeof peer->version, "%.150s", text());
+    return;
+  }
   const char *(*core)(void);
   void (*mkl)(char *, int);
   *(void **)&text = dlsym(peer->library, "openblas_get_config");
@@ -132,6 +137,7 @@ int xgb_peer_open(struct xgb_peer *peer, const char *asked)
   Dl_info where;
   if (dladdr(peer->sgemm ? peer->sgemm : peer->dgemm, &where) && where.dli_fname)
     snprintf(peer->path, sizeof peer->path, "%s", where.dli_fname);
+  peer->kernel_maker = dlsym(peer->library, "xg_peer_kernel");
   find_thread_setter(peer);
   find_version(peer);
   return 0;
@@ -167,6 +173,17 @@ const char *xgb_peer_refuses(const struct xgb_peer *peer, const struct xgb_case 
     return "its sizes are 32-bit integers";
   if (c->threads > 1 && !peer->set_threads) return "no function to set its number of threads";
   return NULL;
+}
+
+xgb_peer_kernel *xgb_peer_generate(const struct xgb_peer *peer, const struct xgb_case *c)
+{
+  xgb_peer_kernel *(*make)(int, int, int, int, int, int, int, double, int, int, double, int);
+  *(void **)&make = peer->kernel_maker;
+  if (!make || xgb_peer_refuses(peer, c)) return NULL;
+  return make(c->type == XGEMM_F64, c->row_major ? CblasRowMajor : CblasColMajor,
+              c->transa == 'T' ? CblasTrans : CblasNoTrans,
+              c->transb == 'T' ? CblasTrans : CblasNoTrans, (int)c->m, (int)c->n, (int)c->k,
+              c->alpha, (int)c->lda, (int)c->ldb, c->beta, (int)c->ldc);
 }
 
 void xgb_peer_threads(const struct xgb_peer *peer, int threads)

@@ -14,6 +14,7 @@ struct xgb_peer {
   void *library;
   void *sgemm, *dgemm; /* cblas_sgemm, cblas_dgemm with 32-bit integers */
   void *set_threads;
+  void *kernel_maker; /* xg_peer_kernel (bench/peers/peer.h), or NULL */
   int is_cublas;
 };
 
@@ -27,6 +28,10 @@ int xgb_peers_in(const char *folder, char (*paths)[256], int most);
 
 /* NULL, or why this case cannot be given to it. */
 const char *xgb_peer_refuses(const struct xgb_peer *peer, const struct xgb_case *c);
+
+/* A function that the peer generates for this product alone; NULL if it does not. */
+typedef void xgb_peer_kernel(const void *a, const void *b, void *c);
+xgb_peer_kernel *xgb_peer_generate(const struct xgb_peer *peer, const struct xgb_case *c);
 
 void xgb_peer_threads(const struct xgb_peer *peer, int threads);
 void xgb_peer_call(const struct xgb_peer *peer, const struct xgb_case *c, const void *a,

@@ -32,6 +32,7 @@ static int is_peer(const struct xgb_result *r)
 const struct xgb_result *xgb_rival(const struct xgb_row *row, const struct xgb_result *peer)
 {
   const struct xgb_result *device = xgb_find_result(row, "gpu");
+  if (strstr(peer->engine, "+kernel")) return xgb_find_result(row, "cpu+plan");
   if (strcmp(peer->engine, "cublas") == 0 && device) return device;
   for (int i = 0; i < row->count; i++)
     if (!is_peer(&row->results[i]) && row->results[i].status == XGB_GOOD &&

@@ -17,7 +17,9 @@ static int has_both_engines(const struct xgb_head *head)
 
 static int is_peer_column(const struct xgb_head *head, int i)
 {
-  return i >= head->column_count - head->peer_count;
+  for (int p = 0; p < head->peer_count; p++)
+    if (strcmp(head->columns[i].engine, head->peers[p].name) == 0) return 1;
+  return 0;
 }
 
 void xgb_table_begin(const struct xgb_head *head)

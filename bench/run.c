@@ -127,15 +127,17 @@ static void take_sample(struct run *run, int i)
 
 /* Contestants, a bit each. */
 typedef unsigned set;
-enum { OURS = 1, PEERS = 2 };
+enum { OURS = 1, PEERS = 2, HELD = 4 };
 
 static set good_ones(const struct run *run, int parts)
 {
   set found = 0;
   for (int i = 0; i < run->row->count; i++) {
     const struct xgb_result *r = &run->row->results[i];
-    int is_peer = run->contestants[i].kind == XGB_PEER || run->contestants[i].kind == XGB_CUBLAS;
-    if (r->status == XGB_GOOD && parts & (is_peer ? PEERS : OURS)) found |= 1u << i;
+    const struct xgb_contestant *x = &run->contestants[i];
+    int is_peer = x->kind == XGB_PEER || x->kind == XGB_CUBLAS;
+    if (r->status == XGB_GOOD && parts & (x->held ? HELD : is_peer ? PEERS : OURS))
+      found |= 1u << i;
   }
   return found;
 }
@@ -156,9 +158,9 @@ static int get_ready(struct run *run, set who)
 {
   for (int i = 0; i < run->row->count; i++) {
     struct xgb_result *r = &run->row->results[i];
+    if (!(who >> i & 1)) continue;
     run->spent[i] = 0;
     r->samples = 0;
-    if (!(who >> i & 1)) continue;
     if (!r->seconds) r->seconds = calloc(MOST_SAMPLES, sizeof *r->seconds);
     if (!r->seconds) return xgb_error("out of memory");
     if (r->calls > 0) continue; /* from the first pass */
@@ -227,7 +229,9 @@ static int time_all(struct run *run)
     who = good_ones(run, OURS) | pick_peer(run, &bad);
     if (bad) return -1;
   }
-  return get_ready(run, who) || sample_in_turn(run, who, run->effort);
+  set held = good_ones(run, HELD); /* apart, so as not to disturb what is judged */
+  return get_ready(run, who) || sample_in_turn(run, who, run->effort) || get_ready(run, held) ||
+         sample_in_turn(run, held, run->effort);
 }
 
 static void time_graph(struct run *run, int i)

@@ -34,7 +34,10 @@ void xgb_summary_add(struct xgb_summary *s, const struct xgb_row *row)
       double ratio = xgb_ratio(own, peer);
       if (strcmp(own->backend, "peer") == 0 || strcmp(peer->backend, "peer") != 0 || ratio <= 0)
         continue;
-      struct xgb_group *g = find(s, own->engine, row->best_peer ? "best" : peer->engine, c);
+      int kernel = strstr(peer->engine, "+kernel") != NULL;
+      if (kernel != (strcmp(own->engine, "cpu+plan") == 0)) continue;
+      struct xgb_group *g =
+          find(s, own->engine, row->best_peer && !kernel ? "best" : peer->engine, c);
       if (!g) continue;
       g->logs += log(ratio);
       g->under += ratio < s->threshold;

@@ -200,6 +200,31 @@ for peer in right slow; do grep -q ",\"$peer\",peer,,good" "$work/rows.csv" || f
 # shellcheck disable=SC2086
 XGB_PEERS=$work/peers "$xgemm" bench $quick --csv "$work/rows.csv" m=n=k=8 --threads 1 --peer all >"$work/out" 2>&1 || { fail '--peer all'; cat "$work/out"; }
 grep -q ',"right",peer,,good' "$work/rows.csv" || fail '--peer all: a library of $XGB_PEERS'
+cat >>"$work/peer.c" <<'PEER'
+typedef void kernel(const void *, const void *, void *);
+static void generated(const void *a, const void *b, void *c)
+{
+  cblas_sgemm(102, 111, 111, 8, 8, 8, 1, a, 8, b, 8, 0, c, 8);
+}
+const char *xg_peer_version(void)
+{
+  return "generator 1";
+}
+kernel *xg_peer_kernel(int f64, int layout, int ta, int tb, int m, int n, int k)
+{
+  return !f64 && layout == 102 && ta == 111 && tb == 111 && m == 8 && n == 8 && k == 8 ? generated : 0;
+}
+PEER
+peer maker '(void)0'
+# shellcheck disable=SC2086
+"$xgemm" bench $quick --threads 1 --held --best-peer --peer "$work/libright.so" --peer "$work/libmaker.so" m=n=k=8,9 \
+  --json "$work/held.json" >"$work/out" 2>&1 || { fail 'bench --held'; cat "$work/out"; }
+valid "$work/held.json"
+grep -q '"engine": "cpu+plan", "status": "good", .*"ratio": {.*"maker+kernel": ' "$work/held.json" || fail '--held: its ratio'
+[ "$(grep -c '"engine": "maker+kernel", "status": "good"' "$work/held.json")" = 1 ] || fail '--held: a kernel for one of two'
+grep -q 'it generates no kernel' "$work/out" || fail '--held: why there is no kernel'
+grep -q '^cpu+plan / maker+kernel, f32, 1 thread: .* of 1 rows' "$work/out" || fail '--held: the summary'
+grep -q '"version": "generator 1"' "$work/held.json" || fail 'the version that a peer tells'
 refused 2 'No such file' bench --peers "$work/none" m=n=k=4
 
 # ---- bits, latency, goals
