@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../common/backend.h"
+#include "../common/env.h"
 #include "../common/roofline.h"
 #include "../common/status.h"
 #include "blocking.h"
@@ -137,6 +138,12 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   return XGEMM_OK;
 }
 
+/* One thread by default: asking for threads would cost as much as a product of 30^3. */
+static int alone(const struct xg_request *r)
+{
+  return xg_env()->threads == 1 && (!r || r->threads == 0);
+}
+
 static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
                         const struct xg_request *r)
 {
@@ -149,7 +156,7 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   const struct xg_blocks blocks = {c->mc, c->nc, c->kc};
   xg_orient(p, &o);
   /* Not c->threads: the default may have changed since the choice was made and remembered. */
-  const int useful = useful_threads(p);
+  const int useful = alone(r) ? 1 : useful_threads(p);
   const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;
   if (u->kind == XG_UKR_STREAM)
     xg_thin_run(&o, u, threads);
@@ -159,6 +166,12 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
     xg_loops_run(&o, u, &blocks, threads);
   if (useful > 1) xg_team_release(threads);
   return XGEMM_OK;
+}
+
+static int tiny(const struct xg_problem *p)
+{
+  if (xg_cpu_tiny(p)) return 1;
+  return xg_is_direct(p) && (alone(NULL) || useful_threads(p) == 1) && xg_cpu_direct(p);
 }
 
 static xgemm_status release_memory(void)
@@ -194,7 +207,7 @@ const struct xg_backend xg_backend_cpu = {
     .ok = ok,
     .choose = choose,
     .run = run,
-    .tiny = xg_cpu_tiny,
+    .tiny = tiny,
     .kernel_count = xg_ukr_count,
     .kernel_info = xg_ukr_info,
     .release_memory = release_memory,

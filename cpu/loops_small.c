@@ -4,6 +4,7 @@
 
 #include "loops.h"
 #include "loops_common.h"
+#include "loops_thin.h"
 #include "pack.h"
 #include "team.h"
 #include "ukr_find.h"
@@ -200,4 +201,14 @@ int xg_cpu_tiny(const struct xg_problem *p)
   if (p->c.cs == 1 || p->n == 1)
     return tiny(p, p->m, p->n, &p->a, p->a.rs, p->a.cs, &p->b, p->b.rs, p->b.cs, p->c.rs);
   return 0;
+}
+
+int xg_cpu_direct(const struct xg_problem *p)
+{
+  const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
+  struct xg_problem o;
+  xg_orient(p, &o);
+  if (xg_is_thin(&o, xg_ukr_best(p->type, XG_UKR_STREAM)) || !xg_is_small(&o, u)) return 0;
+  run(&o, u);
+  return 1;
 }

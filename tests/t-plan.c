@@ -312,7 +312,7 @@ static void every_way_gives_the_same_bits(void **state)
   static const char *const layouts[] = {"rrr", "ccc", "crr", "rcc"};
   for (int i = 0; i < SIDES * SIDES * SIDES; i++) {
     int64_t m = sides[i % SIDES], n = sides[i / SIDES % SIDES], k = sides[i / SIDES / SIDES];
-    if (m * n * k > 1 << 17 || k < 7) continue;
+    if (m * n * k > 1 << 18 || k < 7) continue;
     for (int l = 0; l < 4; l++) {
       struct product x;
       product_make(&x, l & 1 ? XGEMM_F64 : XGEMM_F32, m, n, k, layouts[l], (uint64_t)i);
