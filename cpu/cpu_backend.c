@@ -1,4 +1,5 @@
 /* The CPU engine as the router sees it: which kernel, which blocks, how many threads, how long. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,10 +23,13 @@ static const double cached_bandwidth = 60e9;                         /* one core
 static const double kernel_efficiency = 0.93;
 static const double small_ghz = 3.0, small_l3 = 8e6; /* before hwloc has been asked */
 static const double call_seconds = 100e-9;           /* a call's own cost */
-static const double team_seconds = 2e-6;             /* starting and joining threads */
+static const double team_seconds = 0.3e-6;           /* starting and joining spinning threads */
 
-/* Flops that repay a further thread. */
-static const double flops_per_thread = 3e5;
+/* What a fast core does in a nanosecond; slower ones repay a further thread sooner. */
+static const double f32_flops_per_ns = 100, f64_flops_per_ns = 50;
+
+/* Asking, telling and awaiting one more thread. */
+static const double ns_per_thread = 250;
 
 /* Bytes that do: 500 KB takes a core 25 us from memory and 5 us from its caches. */
 static const double bytes_per_thread = 5e5;
@@ -44,9 +48,15 @@ static const char *ok(const struct xg_problem *p, const struct xg_request *r, ch
   return NULL;
 }
 
+static double flop_ns(const struct xg_problem *p)
+{
+  return xg_flops(p) / (p->type == XGEMM_F64 ? f64_flops_per_ns : f32_flops_per_ns);
+}
+
+/* Work w on n threads takes w/n + n s, s being the cost of a thread: least at n = sqrt(w/s). */
 static int useful_threads(const struct xg_problem *p)
 {
-  const double by_flops = xg_flops(p) / flops_per_thread;
+  const double by_flops = sqrt(flop_ns(p) / ns_per_thread);
   const double by_bytes = xg_ideal_bytes(p) / bytes_per_thread;
   const double by_work = by_flops > by_bytes ? by_flops : by_bytes;
   return by_work < 2 ? 1 : by_work > 4096 ? 4096 : (int)by_work;
@@ -161,7 +171,7 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   if (u->kind == XG_UKR_STREAM)
     xg_thin_run(&o, u, threads);
   else if (u->kind == XG_UKR_INPLACE)
-    xg_small_run_threads(&o, u, threads);
+    xg_small_run_threads(&o, u, threads, flop_ns(p));
   else
     xg_loops_run(&o, u, &blocks, threads);
   if (useful > 1) xg_team_release(threads);

@@ -34,6 +34,7 @@ libxg_core_la_SOURCES += \
   cpu/blocking.c cpu/blocking.h \
   cpu/cpu_backend.c \
   cpu/cpuid.c cpu/cpuid.h \
+  cpu/crew.c cpu/crew.h cpu/spin.h \
   cpu/loops.c cpu/loops.h \
   cpu/loops_bare.c cpu/loops_common.h \
   cpu/loops_small.c cpu/loops_small.h \

@@ -152,13 +152,13 @@ static void body(int id, int threads, void *context)
 }
 
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
-                          int threads)
+                          int threads, double ns)
 {
   struct job j = {oriented, inplace};
   if (threads == 1)
     run(oriented, inplace);
   else
-    xg_team_run(threads, body, &j);
+    xg_team_run_parts(threads, ns, body, &j);
 }
 
 /* ---------------------------------------------------------------- the tiny path */

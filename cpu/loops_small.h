@@ -16,9 +16,9 @@ int64_t xg_small_kc(const struct xg_ukr *inplace, int64_t k);
  * sizes and strides of A and B. */
 void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplace);
 
-/* The same on `threads` threads, already acquired. */
+/* The same on `threads` threads, already acquired; one would take about `ns` nanoseconds. */
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
-                          int threads);
+                          int threads, double ns);
 
 /* The products that the tiny path takes, or hands to the blocked ways for C's strides: no other way
  * may claim them, or the bits would depend on how the call came in. 40^3 multiply-adds are where a

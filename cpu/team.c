@@ -1,31 +1,27 @@
-/* The threads of one call: OpenMP where it can be trusted, plain threads where it cannot.
+/* The threads of one call: our own workers (crew.c), or OpenMP's where it binds threads, since then
+ * only OpenMP knows where threads belong.
  *
  * GNU libgomp ends the process when it cannot create a thread, and waits for ever in a forked
  * child, where the threads of its pool no longer exist. So OpenMP is entered only by a thread that
  * has
  *   - proved that its team can have more threads, by creating them and letting them end again, and
  *   - not come into being by fork().
- * Otherwise the call's threads are created for the call (run_own): a few microseconds a thread, but
- * whatever fails, fewer threads do the work. Nothing here binds a thread. */
-#define _GNU_SOURCE 1 /* gettid(), tgkill() */
+ * Nothing here binds a thread. */
+#define _GNU_SOURCE 1 /* gettid() */
 #include "team.h"
 
 #include <fenv.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <omp.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "../common/alloc.h"
 #include "../common/env.h"
+#include "crew.h"
+#include "spin.h"
 #include "topo.h"
 
 /* ThreadSanitizer does not see libgomp's synchronisation; it understands plain threads. */
@@ -37,7 +33,7 @@ enum { ALWAYS_OWN = __has_feature(thread_sanitizer) };
 enum { ALWAYS_OWN = 0 };
 #endif
 
-typedef void team_body(int id, int given, void *ctx);
+typedef xg_team_body team_body;
 
 /* What we know about the calling thread. */
 static _Thread_local struct {
@@ -47,6 +43,8 @@ static _Thread_local struct {
   int small;    /* calls in a row that wanted no more than half of it */
   int patience; /* calls to let pass before another attempt to enlarge it */
   int held;     /* cores it has acquired and not released */
+  int cores;    /* of its affinity mask, as it was at `looked` */
+  struct timespec looked;
 } self;
 
 /* Cores in use by the calls of this process, and how many it has. */
@@ -57,46 +55,24 @@ static int least(int a, int b)
   return a < b ? a : b;
 }
 
-/* ---------------------------------------------------------------- sleeping */
+/* ---------------------------------------------------------------- barrier */
 
-static void futex_wait(atomic_int *word, int value)
+int xg_team_spins(void)
 {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+  int crowded = atomic_load_explicit(&busy, memory_order_relaxed) >
+                atomic_load_explicit(&cores_known, memory_order_relaxed);
+  return crowded ? XG_SPINS_IF_CROWDED : XG_SPINS;
 }
-
-static void futex_wake_all(atomic_int *word)
-{
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-static inline void pause_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
-/* About 30 to 100 microseconds on today's CPUs: longer than the threads of a team are apart,
- * shorter than anyone would notice. With more threads than cores the one waited for may need ours.
- */
-enum { SPINS = 2000, SPINS_IF_CROWDED = 20 };
 
 /* 1 if *word is no longer `value`, 0 if it is still after some spinning. */
 static int spun(atomic_int *word, int value)
 {
-  int crowded = atomic_load_explicit(&busy, memory_order_relaxed) >
-                atomic_load_explicit(&cores_known, memory_order_relaxed);
-  int spins = crowded ? SPINS_IF_CROWDED : SPINS;
-  for (int i = 0; i < spins; i++) {
+  for (int spins = xg_team_spins(); spins > 0; spins--) {
     if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
-    pause_cpu();
+    xg_pause_cpu();
   }
   return 0;
 }
-
-/* ---------------------------------------------------------------- barrier */
 
 void xg_barrier_init(struct xg_barrier *b, int n)
 {
@@ -120,78 +96,17 @@ void xg_barrier_wait_n(struct xg_barrier *b, int n)
   if (atomic_fetch_add_explicit(&b->arrived, 1, memory_order_acq_rel) == n - 1) {
     atomic_store_explicit(&b->arrived, 0, memory_order_relaxed);
     atomic_store(&b->generation, (int)((unsigned)generation + 1));
-    if (atomic_load(&b->sleepers) > 0) futex_wake_all(&b->generation);
+    if (atomic_load(&b->sleepers) > 0) xg_futex_wake_all(&b->generation);
     return;
   }
   if (spun(&b->generation, generation)) return;
   atomic_fetch_add(&b->sleepers, 1);
-  while (atomic_load(&b->generation) == generation) futex_wait(&b->generation, generation);
+  while (atomic_load(&b->generation) == generation)
+    xg_futex_wait(&b->generation, (uint32_t)generation);
   atomic_fetch_sub(&b->sleepers, 1);
 }
 
-/* ---------------------------------------------------------------- threads of our own */
-
-struct crew {
-  team_body *body;
-  void *ctx;
-  fenv_t fenv;      /* the caller's rounding, flush-to-zero and masks */
-  atomic_int given; /* 0 until all who could be created are there */
-};
-
-struct hand {
-  struct crew *crew;
-  int id;
-  pthread_t thread;
-  pid_t tid;
-};
-
-static void *hand_main(void *argument)
-{
-  struct hand *h = argument;
-  struct crew *c = h->crew;
-  h->tid = (pid_t)syscall(SYS_gettid);
-  if (!spun(&c->given, 0))
-    while (atomic_load(&c->given) == 0) futex_wait(&c->given, 0);
-  fesetenv(&c->fenv);
-  c->body(h->id, atomic_load(&c->given), c->ctx);
-  return NULL;
-}
-
-/* Runs body on up to n threads made for the purpose; returns how many there were. With `gone` it
- * also waits until the kernel has forgotten them, so that they no longer count against a limit
- * (pthread_join() returns before that), and returns 1 if they will not go. */
-static int run_own(int n, team_body *body, void *ctx, int gone)
-{
-  struct crew crew = {.body = body, .ctx = ctx};
-  struct hand *hands = n > 1 ? xg_alloc((size_t)n * sizeof *hands) : NULL;
-  int given = 1;
-  fegetenv(&crew.fenv);
-  atomic_init(&crew.given, 0);
-  if (hands != NULL)
-    for (; given < n; given++) {
-      hands[given] = (struct hand){.crew = &crew, .id = given};
-      if (pthread_create(&hands[given].thread, NULL, hand_main, &hands[given]) != 0) break;
-    }
-  atomic_store(&crew.given, given);
-  futex_wake_all(&crew.given);
-  body(0, given, ctx);
-  for (int i = 1; i < given; i++) pthread_join(hands[i].thread, NULL);
-  int left = 0;
-  for (int i = 1; gone && i < given; i++) {
-    int tries = 2000;
-    while (syscall(SYS_tgkill, getpid(), hands[i].tid, 0) == 0 && --tries > 0) sched_yield();
-    left |= tries == 0;
-  }
-  xg_free(hands);
-  return left ? 1 : given;
-}
-
 /* ---------------------------------------------------------------- can this thread use OpenMP? */
-
-static void nothing(int id, int given, void *ctx)
-{
-  (void)id, (void)given, (void)ctx;
-}
 
 /* Did this process come into being by fork(), without exec() since? Its first thread may then carry
  * an OpenMP pool whose threads were left behind, even if we were loaded only later. The kernel
@@ -216,6 +131,7 @@ static void after_fork_in_child(void)
   self.asked = 1;
   self.own = 1;
   atomic_store(&busy, self.held);
+  xg_crew_after_fork();
 }
 
 __attribute__((constructor)) static void watch_forks(void)
@@ -243,10 +159,10 @@ static int pool_for(int n)
   if (grow > 0 && self.patience > 0) {
     self.patience--;
   } else if (grow > 0) {
-    if (run_own(1 + grow, nothing, NULL, 1) < 1 + grow)
-      self.patience = PATIENCE;
-    else
+    if (xg_crew_probe(grow))
       self.pool = n;
+    else
+      self.patience = PATIENCE;
   }
   self.small = 2 * n <= self.pool ? self.small + 1 : 0;
   if (self.small > SMALL_CALLS) {
@@ -257,15 +173,14 @@ static int pool_for(int n)
 }
 
 /* The size of the OpenMP region that serves a team of n; at most 1: OpenMP must not be used. Inside
- * a parallel region libgomp creates an inner team's threads anew each time; our own do the same and
- * cannot end the process. But with binding only OpenMP knows where threads belong. */
+ * a parallel region libgomp creates an inner team's threads anew each time. */
 static int region_for(int n)
 {
+  if (omp_get_num_places() == 0) return 0;
   ask();
   if (self.own) return 0;
   if (omp_get_level() == 0) return pool_for(n);
-  if (omp_get_num_places() == 0) return 0;
-  return run_own(n, nothing, NULL, 1) == n ? n : 0;
+  return xg_crew_probe(n - 1) ? n : 0;
 }
 
 /* ---------------------------------------------------------------- how many */
@@ -290,6 +205,20 @@ static int cores_of_places(int places)
   return cores;
 }
 
+/* The affinity mask is read once a clock tick: reading it takes as long as starting a team. */
+static int cores_of_mask(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (self.cores == 0 || now.tv_nsec != self.looked.tv_nsec || now.tv_sec != self.looked.tv_sec) {
+    uint64_t mask;
+    self.cores = xg_cpu_affinity(&mask);
+    self.looked = now;
+    xg_crew_set_mask(mask);
+  }
+  return self.cores;
+}
+
 static int within_quota(int cores)
 {
   int quota = xg_cgroup_cpus_now();
@@ -300,7 +229,7 @@ int xg_team_default(void)
 {
   int wanted = xg_env()->threads > 0 ? xg_env()->threads : omp_get_max_threads();
   int places = omp_get_num_places();
-  int cores = places > 0 ? cores_of_places(places) : xg_cpu_affinity_cores();
+  int cores = places > 0 ? cores_of_places(places) : cores_of_mask();
   int n = within_quota(least(wanted, cores));
   return n > 1 ? n : 1;
 }
@@ -393,7 +322,7 @@ static int run_openmp(int region, int n, team_body *body, void *ctx)
   return given;
 }
 
-void xg_team_run(int n, team_body *body, void *ctx)
+static void run(int n, double ns, team_body *body, void *ctx)
 {
   n = least(n, omp_get_thread_limit()); /* libomp would say on stderr that it gives fewer */
   if (n <= 1) {
@@ -402,7 +331,11 @@ void xg_team_run(int n, team_body *body, void *ctx)
   }
   int region = region_for(n);
   if (region <= 1) {
-    run_own(n, body, ctx, 0);
+    cores_of_mask();
+    if (ns > 0)
+      xg_crew_run_parts(n, ns, body, ctx);
+    else
+      xg_crew_run(n, body, ctx);
     return;
   }
   int given = run_openmp(region, n, body, ctx);
@@ -410,4 +343,14 @@ void xg_team_run(int n, team_body *body, void *ctx)
     self.pool = given;
     self.patience = PATIENCE;
   }
+}
+
+void xg_team_run(int n, team_body *body, void *ctx)
+{
+  run(n, 0, body, ctx);
+}
+
+void xg_team_run_parts(int n, double ns, team_body *body, void *ctx)
+{
+  run(n, ns > 1 ? ns : 1, body, ctx);
 }

@@ -1,11 +1,12 @@
 /* The threads of one call.
  *
  *     int n = xg_team_acquire(request->threads, useful);
- *     xg_team_run(n, body, &ctx);       body(id, given, ctx) runs on `given` threads, 1 <= given <=
- * n xg_team_release(n);
+ *     xg_team_run(n, body, &ctx);       body(id, given, ctx) runs on `given` threads,
+ *     xg_team_release(n);                   1 <= given <= n
  *
  * team.c is the only file that knows OpenMP. It never binds a thread or changes an affinity mask,
- * and never lets the OpenMP runtime try to create a thread that cannot be had. */
+ * and never lets the OpenMP runtime try to create a thread that cannot be had. The threads are our
+ * own, spinning for some 50 us after a call; OpenMP's where it binds threads. */
 #ifndef XG_TEAM_H
 #define XG_TEAM_H
 
@@ -14,9 +15,9 @@
 /* How many threads this call gets, >= 1, never more than `useful`.
  * explicit_threads > 0 is the caller's own number: taken as it is, up to a sane limit.
  * explicit_threads = 0: the default (XGEMM_NUM_THREADS, else omp_get_max_threads(); at most the
- * cores of the affinity mask and the cgroup quota), less the cores that other calls in this process
- * use at the moment; 1 inside an OpenMP parallel region.
- * Either way fewer if the system refuses to create more. */
+ * cores of the affinity mask, looked at once a clock tick, and the cgroup quota), less the cores
+ * that other calls in this process use at the moment; 1 inside an OpenMP parallel region. Either
+ * way fewer if the system refuses to create more. */
 int xg_team_acquire(int explicit_threads, int useful);
 
 /* Gives back what xg_team_acquire() returned. */
@@ -30,6 +31,11 @@ int xg_team_default(void);
  * argument: divide the work by that one, never by n. Workers run with the caller's floating-point
  * environment. */
 void xg_team_run(int n, void (*body)(int id, int given, void *ctx), void *ctx);
+
+/* The same for parts that need not run at the same time (no barrier in body), all of which take
+ * about `ns` nanoseconds on one thread. A thread may run several parts, one after another: whoever
+ * has not begun when the caller is done with its own is not waited for. */
+void xg_team_run_parts(int n, double ns, void (*body)(int id, int given, void *ctx), void *ctx);
 
 /* A barrier for the threads of a team or a part of one. All-zero is a valid start for
  * xg_barrier_wait_n(); xg_barrier_init() stores n for xg_barrier_wait(). Spins briefly, then

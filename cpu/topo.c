@@ -335,13 +335,30 @@ static int count_mask(const struct mask *m)
   return c.cores > 0 ? c.cores : 1;
 }
 
-int xg_cpu_affinity_cores(void)
+/* FNV-1a over the CPUs that are set. */
+static uint64_t hash_mask(const struct mask *m)
+{
+  uint64_t hash = 14695981039346656037u;
+  for (size_t cpu = 0; cpu < m->bytes * 8; cpu++)
+    if (CPU_ISSET_S(cpu, m->bytes, m->set)) hash = (hash ^ cpu) * 1099511628211u;
+  return hash;
+}
+
+int xg_cpu_affinity(uint64_t *hash)
 {
   struct mask own;
+  *hash = 0;
   if (!get_mask(0, &own)) return xg_cpu_online();
+  *hash = hash_mask(&own);
   int cores = count_mask(&own);
   free_mask(&own);
   return cores;
+}
+
+int xg_cpu_affinity_cores(void)
+{
+  uint64_t hash;
+  return xg_cpu_affinity(&hash);
 }
 
 int xg_cpu_process_cores(void)

@@ -35,6 +35,9 @@ int xg_topo_from_xml(const char *path, struct xg_topo *out);
  * says nothing of the others. */
 int xg_cpu_affinity_cores(void);
 
+/* The same, and a number that differs where masks do. */
+int xg_cpu_affinity(uint64_t *mask);
+
 /* Those in the mask of the calling thread or of the process's first thread: what the process as a
  * whole may use, although some of its threads are pinned. */
 int xg_cpu_process_cores(void);

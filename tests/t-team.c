@@ -34,18 +34,32 @@ static void sign(int id, int given, void *ctx)
   atomic_store(&r->given[id], given);
 }
 
-/* How many took part: each once, all told the same number. -1 if that is not so. */
+/* The number that all were told, if each took part once; else -1. */
+static int called(struct roll *r)
+{
+  int given = atomic_load(&r->given[0]);
+  for (int i = 0; i < MOST; i++) {
+    if (atomic_load(&r->calls[i]) != (i < given)) return -1;
+    if (i < given && atomic_load(&r->given[i]) != given) return -1;
+  }
+  return given;
+}
+
 static int participants(int n)
 {
   struct roll r;
   memset(&r, 0, sizeof r);
   xg_team_run(n, sign, &r);
-  int given = atomic_load(&r.given[0]);
-  for (int i = 0; i < MOST; i++) {
-    if (atomic_load(&r.calls[i]) != (i < given)) return -1;
-    if (i < given && atomic_load(&r.given[i]) != given) return -1;
-  }
-  return given;
+  return called(&r);
+}
+
+/* As independent parts of a job of so many nanoseconds. */
+static int parts(int n, double ns)
+{
+  struct roll r;
+  memset(&r, 0, sizeof r);
+  xg_team_run_parts(n, ns, sign, &r);
+  return called(&r);
 }
 
 static void each_participant_runs_once(void **state)
@@ -55,10 +69,26 @@ static void each_participant_runs_once(void **state)
     for (int n = 1; n <= 8; n++) assert_int_equal(participants(n), n);
 }
 
+/* Short jobs meet workers that spin, sleep, are just falling asleep, or are not there. */
+static void each_part_is_done_once(void **state)
+{
+  (void)state;
+  static const int pauses_us[] = {0, 20, 50, 60, 200};
+  for (int round = 0; round < 200; round++)
+    for (int n = 1; n <= 4; n++) {
+      int given = parts(n, 3000 + 20000 * (round % 2));
+      assert_in_range(given, 1, n);
+      assert_int_equal(parts(n, 1e6), n);
+      usleep((unsigned)pauses_us[round % 5]);
+    }
+}
+
 static void *run_8(void *bad)
 {
-  for (int i = 0; i < 20; i++)
-    if (participants(1 + i % 8) != 1 + i % 8) atomic_fetch_add((atomic_int *)bad, 1);
+  for (int i = 0; i < 200; i++) {
+    int n = 1 + i % 8, given = parts(n, 20000);
+    if (participants(n) != n || given < 1 || given > n) atomic_fetch_add((atomic_int *)bad, 1);
+  }
   return NULL;
 }
 
@@ -272,11 +302,13 @@ static void affinity_bounds_the_default_and_stays(void **state)
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  usleep(30000); /* the mask is looked at once a clock tick */
   if (omp_get_num_places() == 0) assert_int_equal(count(0, 100), 1);
   assert_int_equal(participants(3), 3);
   assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
   assert_true(CPU_EQUAL(&one, &after));
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+  usleep(30000);
   assert_int_equal(participants(4), 4);
   assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
   assert_true(CPU_EQUAL(&before, &after));
@@ -438,6 +470,7 @@ int main(int argc, char **argv)
   }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_participant_runs_once),
+      cmocka_unit_test(each_part_is_done_once),
       cmocka_unit_test(many_callers_at_once),
       cmocka_unit_test(workers_have_the_callers_rounding),
       cmocka_unit_test(nobody_passes_the_barrier_early),
