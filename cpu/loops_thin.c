@@ -4,9 +4,10 @@
  *   dot    W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of
  *          PIECE bytes, the next piece prefetched meanwhile. Sums stay in vectors until the rows
  *          are through.
- *   axpy   W runs along l. A few steps of k (8 or 16) at a time, each a long run along l; the sums
- *          of that stretch of l stay in L2. So whole pages are read one after the other, whatever
- *          the leading dimension.
+ *   spread the same for an s that nearly fills whole vectors: they run along s, and W is spread
+ * over them. Twice as many rows, and fewer loads for each multiplication. axpy   W runs along l. A
+ * few steps of k (8 or 16) at a time, each a long run along l; the sums of that stretch of l stay
+ * in L2. So whole pages are read one after the other, whatever the leading dimension.
  *
  * Threads share l. Each element is summed by one thread in an order that ukr.h states, over all of
  * k: its bits depend on the form, k and the vector length, not on threads or blocks.
@@ -26,14 +27,19 @@ enum {
   PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
-  DOT_K = 64,
-  AXPY_L = 64, /* shorter runs do not pay for the start */
-  AXPY_K = 8
+  DOT_K = 64,        /* shorter rows do not pay for adding up the lanes, */
+  DOTS_K = 128,      /* even these do not with four columns or more */
+  AXPY_L = 64,       /* shorter runs do not pay for the start */
+  AXPY_K = 8,
+  IN_CACHE = 1 << 20 /* bytes of W that need no care for memory: the in-place kernel is faster */
 };
 
+enum form { DOT, SPREAD, AXPY };
+
 struct thin { /* the product seen as W times S */
-  int dot;
+  enum form form;
   int64_t l, s, k, e;
+  int64_t width; /* elements of packed S for a step of k */
   const char *w, *small;
   int64_t l_w, k_w; /* strides of W, in elements */
   int64_t s_s, k_s; /* of S */
@@ -55,7 +61,7 @@ static int64_t round_up(int64_t x, int64_t step)
   return (x + step - 1) / step * step;
 }
 
-static struct thin view(const struct xg_problem *o)
+static struct thin view(const struct xg_problem *o, const struct xg_ukr *u)
 {
   struct thin t = {.k = o->k, .e = (int64_t)xg_sizeof(o->type), .c = o->c.data};
   if (o->n <= o->m) {
@@ -69,20 +75,46 @@ static struct thin view(const struct xg_problem *o)
     t.small = o->a.data, t.s_s = o->a.rs, t.k_s = o->a.cs;
     t.l_c = o->c.cs, t.s_c = o->c.rs;
   }
-  t.dot = t.k_w == 1;
+  const int64_t vectors = round_up(t.s, u->nr);
+  t.form = t.k_w != 1 ? AXPY : 8 * t.s >= 7 * vectors ? SPREAD : DOT;
+  t.width = t.form == SPREAD ? vectors : t.s;
   return t;
+}
+
+/* Whether W stays in L2 and the in-place kernel, which packs nothing, is the faster: as its B where
+ * W runs along l, as its A where the columns that W is spread over fill half a vector. */
+static int is_cached(const struct xg_problem *o, const struct thin *t)
+{
+  enum { HALF = 32 };
+  return t->l <= IN_CACHE / (t->k * t->e) &&
+         (o->n > o->m ? t->form == AXPY : t->s * t->e >= HALF) &&
+         xg_is_small(o, xg_ukr_best(o->type, XG_UKR_INPLACE));
+}
+
+int xg_thin_serves(const struct xg_problem *o, const struct xg_ukr *u)
+{
+  if (o->m > XG_STREAM_S && o->n > XG_STREAM_S) return 0;
+  const struct thin t = view(o, u);
+  return t.form != AXPY || t.l_w == 1;
 }
 
 int xg_is_thin(const struct xg_problem *o, const struct xg_ukr *u)
 {
-  if (!u || (o->m > XG_STREAM_S && o->n > XG_STREAM_S)) return 0;
-  if (xg_is_tiny(o)) return 0;
-  const struct thin t = view(o);
+  if (!u || !xg_thin_serves(o, u) || xg_is_tiny(o)) return 0;
+  const struct thin t = view(o, u);
   if (t.l < 2 * t.s && t.s > 1) return 0; /* packing S would be too much of the work */
-  return t.dot ? t.k >= DOT_K : t.l_w == 1 && t.l >= AXPY_L && t.k >= AXPY_K;
+  const int pays =
+      t.form == AXPY ? t.l >= AXPY_L && t.k >= AXPY_K : t.k >= (t.s >= 4 ? DOTS_K : DOT_K);
+  return pays && !is_cached(o, &t);
 }
 
 /* ---------------------------------------------------------------- dot */
+
+/* Rows of W side by side. */
+static int64_t rows_of(const struct thin *t, const struct xg_ukr *u)
+{
+  return t->form == SPREAD ? 2 * u->mr : u->mr;
+}
 
 static int64_t piece_of(const struct job *j)
 {
@@ -90,11 +122,14 @@ static int64_t piece_of(const struct job *j)
 }
 
 /* Packs steps p .. p+k-1 of S; p is a multiple of the vector length. */
-static void pack_dot(const struct job *j, int64_t p, int64_t k, char *to)
+static void pack_small(const struct job *j, int64_t p, int64_t k, char *to)
 {
   const struct thin *t = &j->t;
-  xg_pack(j->packer, (size_t)t->e, j->u->nr, k, t->s, t->small + p * t->k_s * t->e, t->k_s, t->s_s,
-          to);
+  const char *from = t->small + p * t->k_s * t->e;
+  if (t->form == DOT)
+    xg_pack(j->packer, (size_t)t->e, j->u->nr, k, t->s, from, t->k_s, t->s_s, to);
+  else
+    xg_pack(j->packer, (size_t)t->e, t->width, t->s, k, from, t->s_s, t->k_s, to);
 }
 
 /* `rows` rows of W from `first` on, over all of k. Without packed S it is packed piece by piece. */
@@ -109,9 +144,9 @@ static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *pie
     x.k = min64(piece, t->k - p);
     x.w = t->w + (first * t->l_w + p) * t->e;
     x.ahead = p + piece < t->k ? piece : rows * t->l_w - p;
-    x.small = j->packed ? j->packed + p * t->s * t->e : piece_buffer;
-    if (!j->packed) pack_dot(j, p, x.k, piece_buffer);
-    j->u->stream->dot(&x);
+    x.small = j->packed ? j->packed + p * t->width * t->e : piece_buffer;
+    if (!j->packed) pack_small(j, p, x.k, piece_buffer);
+    (t->form == DOT ? j->u->stream->dot : j->u->stream->spread)(&x);
   }
   const struct xg_stream_end end = {.l = rows,
                                     .s = t->s,
@@ -121,27 +156,23 @@ static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *pie
                                     .c = t->c + first * t->l_c * t->e,
                                     .l_c = t->l_c,
                                     .s_c = t->s_c};
-  j->u->stream->dot_end(&end);
+  (t->form == DOT ? j->u->stream->dot_end : j->u->stream->spread_end)(&end);
 }
 
 static void dot_range(const struct job *j, int64_t first, int64_t last)
 {
-  for (int64_t r = first; r < last; r += j->u->mr) dot_rows(j, r, min64(j->u->mr, last - r), NULL);
+  const int64_t step = rows_of(&j->t, j->u);
+  for (int64_t r = first; r < last; r += step) dot_rows(j, r, min64(step, last - r), NULL);
 }
 
 static __attribute__((noinline)) void dot_without_memory(const struct job *j)
 {
   _Alignas(ALIGN) char piece[XG_STREAM_S * PIECE];
-  for (int64_t r = 0; r < j->t.l; r += j->u->mr) dot_rows(j, r, min64(j->u->mr, j->t.l - r), piece);
+  const int64_t step = rows_of(&j->t, j->u);
+  for (int64_t r = 0; r < j->t.l; r += step) dot_rows(j, r, min64(step, j->t.l - r), piece);
 }
 
 /* ---------------------------------------------------------------- axpy */
-
-static void pack_axpy(const struct job *j, int64_t p, int64_t k, char *to)
-{
-  const struct thin *t = &j->t;
-  xg_pack(j->packer, (size_t)t->e, t->s, t->s, k, t->small + p * t->k_s * t->e, t->s_s, t->k_s, to);
-}
 
 static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
 {
@@ -197,11 +228,10 @@ static void body(int id, int threads, void *context)
   const struct thin *t = &j->t;
   int64_t first, last;
   share(t->k, j->u->nr, id, threads, &first, &last);
-  if (first < last)
-    (t->dot ? pack_dot : pack_axpy)(j, first, last - first, j->packed + first * t->s * t->e);
+  if (first < last) pack_small(j, first, last - first, j->packed + first * t->width * t->e);
   if (threads > 1) xg_barrier_wait_n(&j->barrier, threads);
-  share(t->l, t->dot ? j->u->mr : 2 * j->u->nr, id, threads, &first, &last);
-  if (t->dot)
+  share(t->l, t->form == AXPY ? 2 * j->u->nr : rows_of(t, j->u), id, threads, &first, &last);
+  if (t->form != AXPY)
     dot_range(j, first, last);
   else
     axpy_range(j, first, last, j->sums + (size_t)id * j->sums_bytes);
@@ -209,30 +239,30 @@ static void body(int id, int threads, void *context)
 
 static size_t packed_bytes(const struct thin *t, const struct xg_ukr *u)
 {
-  return (size_t)round_up(t->s * round_up(t->k, u->nr) * t->e, ALIGN);
+  return (size_t)round_up(t->width * round_up(t->k, u->nr) * t->e, ALIGN);
 }
 
 static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
 {
-  return t->dot ? 0 : (size_t)round_up(stretch(t, u) * t->s * t->e, ALIGN);
+  return t->form != AXPY ? 0 : (size_t)round_up(stretch(t, u) * t->s * t->e, ALIGN);
 }
 
 size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  const struct thin t = view(o);
+  const struct thin t = view(o, u);
   return packed_bytes(&t, u) + (size_t)threads * sums_bytes(&t, u);
 }
 
 void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  struct job j = {.t = view(o), .u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
+  struct job j = {.t = view(o, u), .u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
   struct xg_workspace memory;
   if (o->type == XGEMM_F64)
     j.alpha.d = o->alpha, j.beta.d = o->beta;
   else
     j.alpha.f = (float)o->alpha, j.beta.f = (float)o->beta;
   if (xg_workspace_take(&memory, xg_thin_workspace(o, u, threads)) != 0) {
-    if (j.t.dot)
+    if (j.t.form != AXPY)
       dot_without_memory(&j);
     else
       xg_loops_bare(o, u, o->k);

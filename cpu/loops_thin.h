@@ -10,6 +10,9 @@
  * a call comes in. `stream` may be NULL: there is no such kernel. */
 int xg_is_thin(const struct xg_problem *oriented, const struct xg_ukr *stream);
 
+/* Whether a stream kernel can compute it at all, forced to. */
+int xg_thin_serves(const struct xg_problem *oriented, const struct xg_ukr *stream);
+
 /* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 256
  * KiB of sums for each thread. */
 size_t xg_thin_workspace(const struct xg_problem *oriented, const struct xg_ukr *stream,

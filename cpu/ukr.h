@@ -38,16 +38,19 @@
  *
  * STREAM kernels (kind XG_UKR_STREAM): a long matrix W, l x k, read once, times a small one S, k x
  * s, 1 <= s <= 16 (XG_STREAM_S). C is l x s. Vectors have nr elements. The loops call a step for
- * each piece of k in increasing order, the first with `first` set, then the end. Two forms:
+ * each piece of k in increasing order, the first with `first` set, then the end. Three forms:
  *
- *   dot    W runs along k: element (r,p) at w + r*ld + p, 1 <= l <= mr. S is packed in slivers of
- * nr steps of k, zero-padded: (p,i) at small + (p/nr * s + i)*nr + p%nr. Sums are vectors: (r,i) at
- * sums + (r*s + i)*nr. Steps but the last have a k that is a multiple of nr. Lane v of an element's
- * vector adds the products of p = v, v + nr, v + 2nr, ... in increasing order, fused; at the end
- * the lanes are added by halves: the upper half to the lower one until one is left. axpy   W runs
- * along l: element (r,p) at w + p*ld + r, any l. S is packed in steps: (p,i) at small + p*s + i.
- * Sums: (r,i) at sums + (r/nr * s + i)*nr + r%nr. One sum an element, over p in increasing order,
- * as PANEL kernels add.
+ *   dot     W runs along k: element (r,p) at w + r*ld + p, 1 <= l <= mr. S is packed in slivers of
+ *           nr steps of k, zero-padded: (p,i) at small + (p/nr * s + i)*nr + p%nr. Sums are
+ * vectors: (r,i) at sums + (r*s + i)*nr. Steps but the last have a k that is a multiple of nr. Lane
+ *           v of an element's vector adds the products of p = v, v + nr, v + 2nr, ... in increasing
+ *           order, fused; at the end the lanes are added by halves: the upper half to the lower one
+ *           until one is left.
+ *   spread  the same W, 1 <= l <= 2 mr. S is packed in steps, zero-padded to d, the next multiple
+ * of nr from s on: (p,i) at small + p*d + i. Sums: (r,i) at sums + r*d + i. One sum an element,
+ * over p in increasing order, as PANEL kernels add. axpy    W runs along l: element (r,p) at w +
+ * p*ld + r, any l. S is packed in steps: (p,i) at small + p*s + i. Sums: (r,i) at sums + (r/nr * s
+ * + i)*nr + r%nr. One sum an element, as with spread.
  *
  *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
@@ -76,7 +79,7 @@ struct xg_stream {
   const void *small;
   void *sums;
   int first;     /* sums hold nothing yet */
-  int64_t ahead; /* dot: what is needed next lies so far beyond w; axpy: prefetch so far along l */
+  int64_t ahead; /* axpy: prefetch so far along l; else: what is needed next lies so far beyond w */
   int64_t next;  /* axpy: the next step's W lies so far beyond w */
 };
 
@@ -90,6 +93,8 @@ struct xg_stream_end {
 struct xg_stream_fns {
   void (*dot)(const struct xg_stream *x);
   void (*dot_end)(const struct xg_stream_end *x);
+  void (*spread)(const struct xg_stream *x);
+  void (*spread_end)(const struct xg_stream_end *x);
   void (*axpy)(const struct xg_stream *x);
   void (*axpy_end)(const struct xg_stream_end *x);
 };

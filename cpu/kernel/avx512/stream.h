@@ -8,26 +8,34 @@
  *        ...                       registers: 24 sums, 4 of S, 1 of W
  *        W5     .  .  .  .
  *
+ * spread: 12 rows of W by a vector or two of s columns, W spread over the lanes; what a step of k
+ * uses:
+ *
+ *              S0 S1             1 or 2 loads of S for 12 or 24 FMAs, an element of W for each row
+ *        W0     .  .             taken from memory by the FMA or for both. Lines of W (16 or 8
+ * steps)
+ *        ...                     are copied side by side first: where rows lie a power of two apart
+ *        W11    .  .             they would evict one another before all of a line is used
+ *
  * axpy: a tile of s rows by up to 8 vectors along l, up to 16 sums in registers, over the steps of
  * k that one call has (the loops give 8 or 16: as many runs through memory side by side):
  *
  *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
  *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
  */
-enum { ROWS = 6, QUAD = 4, LINE = 64 / (int)sizeof(real) };
+enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real) };
 
-static inline __attribute__((always_inline)) void dot_tile(const int rows, const int cols,
-                                                           const struct xg_stream *x, int64_t row,
-                                                           int64_t col, const int fetch)
+static inline __attribute__((always_inline)) void
+dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col, const int fetch)
 {
   vec sum[ROWS][QUAD];
   const int64_t s = x->s, ld = x->ld;
-  real *sums = (real *)x->sums + (row * s + col) * VL;
+  real *sums = (real *)x->sums + col * VL;
   const real *b = (const real *)x->small + col * VL;
   const real *w[ROWS];
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++) {
-    w[r] = (const real *)x->w + (row + r) * ld;
+    w[r] = (const real *)x->w + r * ld;
 #pragma GCC unroll 4
     for (int i = 0; i < cols; i++) sum[r][i] = x->first ? splat(0) : load(sums + (r * s + i) * VL);
   }
@@ -60,22 +68,22 @@ static inline __attribute__((always_inline)) void dot_tile(const int rows, const
 }
 
 static inline __attribute__((always_inline)) void dot_rows(const int rows,
-                                                           const struct xg_stream *x, int64_t row)
+                                                           const struct xg_stream *x)
 {
   int64_t col = 0;
   if (x->s >= QUAD) {
-    dot_tile(rows, QUAD, x, row, 0, 1);
-    for (col = QUAD; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, row, col, 0);
+    dot_tile(rows, QUAD, x, 0, 1);
+    for (col = QUAD; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, col, 0);
   }
   switch (x->s - col) {
   case 1:
-    dot_tile(rows, 1, x, row, col, col == 0);
+    dot_tile(rows, 1, x, col, col == 0);
     break;
   case 2:
-    dot_tile(rows, 2, x, row, col, col == 0);
+    dot_tile(rows, 2, x, col, col == 0);
     break;
   case 3:
-    dot_tile(rows, 3, x, row, col, col == 0);
+    dot_tile(rows, 3, x, col, col == 0);
     break;
   default:
     break;
@@ -84,10 +92,93 @@ static inline __attribute__((always_inline)) void dot_rows(const int rows,
 
 static void dot(const struct xg_stream *x)
 {
-  if (x->l == ROWS)
-    dot_rows(ROWS, x, 0);
+  switch (x->l) {
+  case 1:
+    dot_rows(1, x);
+    break;
+  case 2:
+    dot_rows(2, x);
+    break;
+  case 3:
+    dot_rows(3, x);
+    break;
+  case 4:
+    dot_rows(4, x);
+    break;
+  case 5:
+    dot_rows(5, x);
+    break;
+  default:
+    dot_rows(ROWS, x);
+    break;
+  }
+}
+
+/* LINE steps of k, fewer at the end: the rows' lines are laid side by side first. */
+static inline __attribute__((always_inline)) void spread_line(const int rows, const int wide,
+                                                              const int64_t steps, const real *w,
+                                                              int64_t ld, int64_t ahead,
+                                                              const real *b, vec sum[SPREAD][2])
+{
+  _Alignas(64) real lines[SPREAD][LINE];
+#pragma GCC unroll 12
+  for (int r = 0; r < rows; r++) {
+    const real *from = w + r * ld;
+    store(lines[r], steps == LINE ? load(from) : load_part(from, steps));
+    __builtin_prefetch(from + ahead, 0, 2);
+  }
+#pragma GCC unroll 1
+  for (int64_t p = 0; p < steps; p++, b += wide * VL) {
+    vec v[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < wide; i++) v[i] = load(b + i * VL);
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) {
+      const vec y = splat(lines[r][p]);
+#pragma GCC unroll 2
+      for (int i = 0; i < wide; i++) sum[r][i] = fmadd(y, v[i], sum[r][i]);
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void
+spread_rows(const int rows, const int wide, const struct xg_stream *x, int64_t row)
+{
+  vec sum[SPREAD][2];
+  real *sums = (real *)x->sums + row * wide * VL;
+  const real *w = (const real *)x->w + row * x->ld, *b = x->small;
+#pragma GCC unroll 12
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+    for (int i = 0; i < wide; i++)
+      sum[r][i] = x->first ? splat(0) : load(sums + (r * wide + i) * VL);
+  const int64_t whole = x->k / LINE * LINE;
+#pragma GCC unroll 1
+  for (int64_t p = 0; p < whole; p += LINE)
+    spread_line(rows, wide, LINE, w + p, x->ld, x->ahead, b + p * wide * VL, sum);
+  if (whole < x->k)
+    spread_line(rows, wide, x->k - whole, w + whole, x->ld, 0, b + whole * wide * VL, sum);
+#pragma GCC unroll 12
+  for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+    for (int i = 0; i < wide; i++) store(sums + (r * wide + i) * VL, sum[r][i]);
+}
+
+static inline __attribute__((always_inline)) void spread_wide(const int wide,
+                                                              const struct xg_stream *x)
+{
+  int64_t row = 0;
+  for (; row + SPREAD <= x->l; row += SPREAD) spread_rows(SPREAD, wide, x, row);
+  for (; row + 4 <= x->l; row += 4) spread_rows(4, wide, x, row);
+  for (; row < x->l; row++) spread_rows(1, wide, x, row);
+}
+
+static void spread(const struct xg_stream *x)
+{
+  if (x->s <= VL)
+    spread_wide(1, x);
   else
-    for (int64_t row = 0; row < x->l; row++) dot_rows(1, x, row);
+    spread_wide(2, x);
 }
 
 /* One element of C. */
@@ -103,6 +194,16 @@ static void dot_end(const struct xg_stream_end *x)
   for (int64_t r = 0; r < x->l; r++)
     for (int64_t i = 0; i < x->s; i++, sums += VL)
       finish((real *)x->c + r * x->l_c + i * x->s_c, add_halves(load(sums)), alpha, beta);
+}
+
+static void spread_end(const struct xg_stream_end *x)
+{
+  const real alpha = *(const real *)x->alpha, beta = *(const real *)x->beta;
+  const int64_t width = x->s <= VL ? VL : 2 * VL;
+  const real *sums = x->sums;
+  for (int64_t r = 0; r < x->l; r++, sums += width)
+    for (int64_t i = 0; i < x->s; i++)
+      finish((real *)x->c + r * x->l_c + i * x->s_c, sums[i], alpha, beta);
 }
 
 /* `part` elements in the last of the tile's vectors, VL but at the end of l. */
@@ -140,6 +241,8 @@ static inline __attribute__((always_inline)) void axpy_s(const int s, const stru
   const int wide = s <= 2 ? 8 : s <= 4 ? 4 : s <= 8 ? 2 : 1;
   int64_t l = 0;
   for (; l + wide * VL <= x->l; l += wide * VL) axpy_tile(s, wide, x, l, VL);
+  if (wide > 4 && l + 4 * VL <= x->l) axpy_tile(s, 4, x, l, VL), l += 4 * VL;
+  if (wide > 2 && l + 2 * VL <= x->l) axpy_tile(s, 2, x, l, VL), l += 2 * VL;
   for (; l < x->l; l += VL) axpy_tile(s, 1, x, l, x->l - l < VL ? x->l - l : VL);
 }
 
@@ -149,8 +252,9 @@ static inline __attribute__((always_inline)) void axpy_s(const int s, const stru
     axpy_s(s, x);                                                                                  \
   }
 AXPY(1)
-AXPY(2) AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13)
-    AXPY(14) AXPY(15) AXPY(16)
+AXPY(2)
+AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13) AXPY(14)
+    AXPY(15) AXPY(16)
 #undef AXPY
 
         static void axpy(const struct xg_stream *x)
@@ -179,4 +283,4 @@ static void axpy_end(const struct xg_stream_end *x)
     }
 }
 
-static const struct xg_stream_fns functions = {dot, dot_end, axpy, axpy_end};
+static const struct xg_stream_fns functions = {dot, dot_end, spread, spread_end, axpy, axpy_end};
