@@ -10,6 +10,8 @@
 #include "blocking.h"
 #include "cpuid.h"
 #include "loops.h"
+#include "loops_deep.h"
+#include "loops_flat.h"
 #include "loops_small.h"
 #include "loops_thin.h"
 #include "team.h"
@@ -68,9 +70,12 @@ static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *f
 {
   const struct xg_ukr *inplace = xg_ukr_best(oriented->type, XG_UKR_INPLACE);
   const struct xg_ukr *stream = xg_ukr_best(oriented->type, XG_UKR_STREAM);
+  const struct xg_ukr *strip = xg_ukr_best(oriented->type, XG_UKR_STRIP);
   *out = xg_is_thin(oriented, stream)     ? stream
          : xg_is_small(oriented, inplace) ? inplace
-                                          : xg_ukr_best(oriented->type, XG_UKR_PANEL);
+         : xg_is_flat(oriented, strip) || xg_is_deep(oriented, strip)
+             ? strip
+             : xg_ukr_best(oriented->type, XG_UKR_PANEL);
   if (!forced) return XGEMM_OK;
   const struct xg_ukr *u = xg_ukr_by_name(forced);
   if (!u) return xg_fail(XGEMM_UNKNOWN_NAME, "the CPU backend has no kernel named %s", forced);
@@ -94,6 +99,14 @@ static void blocks_of(const struct xg_problem *oriented, const struct xg_ukr *u,
   }
   if (u->kind == XG_UKR_INPLACE) {
     *b = (struct xg_blocks){oriented->m, oriented->n, xg_small_kc(u, oriented->k)};
+    return;
+  }
+  if (u->kind == XG_UKR_STRIP) {
+    *b = (struct xg_blocks){oriented->m, oriented->n, oriented->k};
+    if (xg_is_deep(oriented, u))
+      b->kc = xg_deep_cut(oriented, u).kc;
+    else
+      b->nc = xg_flat_nc(oriented, u);
     return;
   }
   xg_blocking(xg_topo(), u, oriented->m, oriented->n, oriented->k, threads, b);
@@ -144,6 +157,11 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
                             .device = -1};
   if (u->kind == XG_UKR_PANEL) out->workspace = xg_loops_workspace(u, &b, threads);
   if (u->kind == XG_UKR_STREAM) out->workspace = xg_thin_workspace(&o, u, threads);
+  if (u->kind == XG_UKR_STRIP && b.kc > 0) {
+    const int deep = xg_is_deep(&o, u);
+    if (deep) out->split_k = xg_deep_cut(&o, u).split;
+    out->workspace = deep ? xg_deep_workspace(&o, u, threads) : xg_flat_workspace(&o, u, threads);
+  }
   predict(p, u, out);
   return XGEMM_OK;
 }
@@ -170,6 +188,8 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;
   if (u->kind == XG_UKR_STREAM)
     xg_thin_run(&o, u, threads);
+  else if (u->kind == XG_UKR_STRIP)
+    (xg_is_deep(&o, u) ? xg_deep_run : xg_flat_run)(&o, u, threads);
   else if (u->kind == XG_UKR_INPLACE)
     xg_small_run_threads(&o, u, threads, flop_ns(p));
   else

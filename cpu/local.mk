@@ -24,11 +24,13 @@ cpu_avx512_kernels = \
   cpu/kernel/avx512/sgemm_avx512_inplace.c \
   cpu/kernel/avx512/spack_avx512.c \
   cpu/kernel/avx512/sstream_avx512.c \
+  cpu/kernel/avx512/sstrip_avx512.c \
   cpu/kernel/avx512/dgemm_avx512_14x16.c \
   cpu/kernel/avx512/dgemm_avx512_8x24.c \
   cpu/kernel/avx512/dgemm_avx512_inplace.c \
   cpu/kernel/avx512/dpack_avx512.c \
-  cpu/kernel/avx512/dstream_avx512.c
+  cpu/kernel/avx512/dstream_avx512.c \
+  cpu/kernel/avx512/dstrip_avx512.c
 
 libxg_core_la_SOURCES += \
   cpu/blocking.c cpu/blocking.h \
@@ -37,6 +39,8 @@ libxg_core_la_SOURCES += \
   cpu/crew.c cpu/crew.h cpu/spin.h \
   cpu/loops.c cpu/loops.h \
   cpu/loops_bare.c cpu/loops_common.h \
+  cpu/loops_deep.c cpu/loops_deep.h \
+  cpu/loops_flat.c cpu/loops_flat.h \
   cpu/loops_small.c cpu/loops_small.h \
   cpu/loops_thin.c cpu/loops_thin.h \
   cpu/model.c cpu/model.h \
@@ -64,7 +68,7 @@ noinst_LTLIBRARIES += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_core_la_LIBADD += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels) cpu/kernel/avx2/part.h cpu/kernel/avx2/stream.h
 libxg_cpu_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
-libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h
+libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h cpu/kernel/avx512/strip.h
 libxg_cpu_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)
 cpu_kernels = $(cpu_base_kernels) $(cpu_avx2_kernels) $(cpu_avx512_kernels)
 else

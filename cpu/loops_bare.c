@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "loops.h"
+#include "loops_common.h"
+#include "loops_deep.h"
 
 struct slice { /* one KC block of k */
   int64_t first, count;
@@ -53,4 +55,43 @@ void xg_loops_bare(const struct xg_problem *oriented, const struct xg_ukr *u, in
         else
           element_f32(o, &s, i, j);
   }
+}
+
+/* ---------------------------------------------------------------- k in chunks */
+
+/* One chain of fused additions. */
+static double chain(const struct xg_problem *o, int64_t i, int64_t j, int64_t first, int64_t last)
+{
+  float narrow = 0;
+  double wide = 0;
+  for (int64_t p = first; p < last; p++) {
+    const char *a = at(&o->a, (int64_t)xg_sizeof(o->type), i, p);
+    const char *b = at(&o->b, (int64_t)xg_sizeof(o->type), p, j);
+    if (o->type == XGEMM_F64)
+      wide = fma(*(const double *)a, *(const double *)b, wide);
+    else
+      narrow = fmaf(*(const float *)a, *(const float *)b, narrow);
+  }
+  return o->type == XGEMM_F64 ? wide : narrow;
+}
+
+void xg_deep_bare(const struct xg_problem *o, int64_t chunk)
+{
+  for (int64_t i = 0; i < o->m; i++)
+    for (int64_t j = 0; j < o->n; j++) {
+      double sum = chain(o, i, j, 0, min64(chunk, o->k));
+      for (int64_t p = chunk; p < o->k; p += chunk) {
+        sum += chain(o, i, j, p, min64(p + chunk, o->k));
+        if (o->type == XGEMM_F32) sum = (float)sum;
+      }
+      char *c = at(&o->c, (int64_t)xg_sizeof(o->type), i, j);
+      if (o->type == XGEMM_F64) {
+        double *d = (double *)c;
+        *d = o->beta == 0 ? o->alpha * sum : fma(o->alpha, sum, o->beta * *d);
+      } else {
+        const float alpha = (float)o->alpha, beta = (float)o->beta, total = (float)sum;
+        float *f = (float *)c;
+        *f = beta == 0 ? alpha * total : fmaf(alpha, total, beta * *f);
+      }
+    }
 }

@@ -56,6 +56,20 @@
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
  *   - sums and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
  * touched.
+ *
+ * STRIP kernels (kind XG_UKR_STRIP): up to MR rows of C from end to end, NR columns at a time, for
+ * products with small k, or small m and n.
+ *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (i,j) of C at c + i*rs_c + j.
+ *   - B in place: (p,j) at b + p*rs_b + j. Or, where rs_b = 0, in slivers one after the other, each
+ *     of xg_sliver() columns zero-padded to whole vectors: (p,j) at sliver + p*width + j.
+ *   - store: C = alpha*sum + beta*C as PANEL kernels have it, same order, same bits. With `stream`,
+ *     beta = 0 and rows of C that start a cache line, whole lines go past the caches, and a fence
+ *     follows before the kernel returns.
+ *   - sum: C holds sums, 0 where `first` is set, and the products are added to them one by one, so
+ *     pieces of k one after the other make one chain of additions.
+ *   - `copy`, sum only: what to copy meanwhile, a vector each step of k. It is left where it stands
+ *     when the strip is through, its rest is for the next strip, or for copy_rest.
+ *   - fold: row of n elements, C = alpha * (sums of the parts in increasing order) + beta*C.
  */
 #ifndef XG_UKR_H
 #define XG_UKR_H
@@ -99,7 +113,58 @@ struct xg_stream_fns {
   void (*axpy_end)(const struct xg_stream_end *x);
 };
 
-enum xg_ukr_kind { XG_UKR_PANEL, XG_UKR_INPLACE, XG_UKR_PACK, XG_UKR_STREAM };
+/* `left` elements of a row, then `rows` further rows of `cols` elements, then the next block. */
+struct xg_copy {
+  const void *from;
+  void *to;
+  int64_t left, rows, cols, from_ld, to_ld;
+  int64_t ahead; /* what will soon be copied lies so far beyond */
+  struct xg_copy *next;
+};
+
+struct xg_strip {
+  int64_t m, n, k;
+  const void *a;
+  int64_t rs_a, cs_a;
+  const void *b;
+  int64_t rs_b;
+  void *c;
+  int64_t rs_c;
+  const void *alpha, *beta; /* store */
+  int stream;
+  int first;            /* sum */
+  struct xg_copy *copy; /* sum: NULL if there is nothing to copy, or when all is done */
+};
+
+struct xg_fold {
+  int64_t n, parts, part; /* each part lies `part` elements after the one before */
+  const void *sums, *alpha, *beta;
+  void *c;
+  int64_t cs_c;
+};
+
+struct xg_strip_fns {
+  void (*store)(const struct xg_strip *x);
+  void (*sum)(struct xg_strip *x);
+  void (*copy_rest)(struct xg_copy *x);
+  void (*fold)(const struct xg_fold *x);
+};
+
+/* Columns of the next sliver when n are left: 3 vectors, or 2 where that leaves no single one. */
+static inline int64_t xg_sliver(int64_t n, int64_t vl)
+{
+  const int64_t columns = n > 4 * vl ? 3 * vl : n > 3 * vl ? 2 * vl : n;
+  return columns;
+}
+
+enum xg_ukr_kind {
+  XG_UKR_PANEL,
+  XG_UKR_INPLACE,
+  XG_UKR_PACK,
+  XG_UKR_STREAM,
+  XG_UKR_STRIP,
+  XG_UKR_KINDS
+};
 enum { XG_UKR_MASKED = 1 };
 enum { XG_STREAM_S = 16 };
 
@@ -120,6 +185,7 @@ struct xg_ukr {
   xg_inplace_fn *inplace; /* INPLACE */
   xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
   const struct xg_stream_fns *stream; /* STREAM */
+  const struct xg_strip_fns *strip;   /* STRIP */
 };
 
 /* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */

@@ -5,7 +5,7 @@
 #include "cpuid.h"
 #include "loops.h"
 
-enum { TYPES = 2, KINDS = 4 };
+enum { TYPES = 2, KINDS = XG_UKR_KINDS };
 
 /* Filled from a local copy by whoever comes first; a second writer stores the same pointers. */
 _Atomic(const struct xg_ukr *) xg_ukr_chosen[TYPES][KINDS];

@@ -9,12 +9,12 @@
 #include "ukr.h"
 
 /* [f64][kind]: NULL until someone has asked, then never again. */
-extern _Atomic(const struct xg_ukr *) xg_ukr_chosen[2][4];
+extern _Atomic(const struct xg_ukr *) xg_ukr_chosen[2][XG_UKR_KINDS];
 
 const struct xg_ukr *xg_ukr_choose(xgemm_type type, enum xg_ukr_kind kind);
 
 /* The highest instruction set first, then the highest priority. Found once. NULL only for
- * stream kernels, which not every set has. */
+ * stream and strip kernels, which not every set has. */
 static inline const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind kind)
 {
   const struct xg_ukr *u =

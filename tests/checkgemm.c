@@ -153,6 +153,7 @@ int main(int argc, char **argv)
     if (a.bench && k->failures == 0) check_bench(k);
     if (!a.bench && check_wants(k, "loops")) check_loops(k);
     if (!a.bench && check_wants(k, "loops")) check_thin(k);
+    if (!a.bench && check_wants(k, "loops")) check_strip(k);
     if (!a.bench && check_wants(k, "blas")) check_blas(k);
   }
   printf("checkgemm: %ld cases, %ld failures, %ld skipped\n", k->cases, k->failures, k->skips);

@@ -90,6 +90,12 @@ void check_pack(struct check *k);
 void check_one_pack(struct check *k, const struct xg_ukr *u);
 void check_loops(struct check *k);
 void check_thin(struct check *k);
+void check_strip(struct check *k);
+
+struct check_product;
+/* A product through xgemm() on 1 to 3 threads: 1 if it is right on each, with the same bits. */
+int check_threads_of(struct check *k, const struct check_product *x);
+
 void check_blas(struct check *k);
 void check_big(struct check *k);
 void check_bench(struct check *k);

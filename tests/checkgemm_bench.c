@@ -83,7 +83,7 @@ static void time_one(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k)
 void check_bench(struct check *k)
 {
   for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) {
-    if ((*u)->kind == XG_UKR_PACK || (*u)->kind == XG_UKR_STREAM ||
+    if ((*u)->kind == XG_UKR_PACK || (*u)->kind >= XG_UKR_STREAM ||
         !check_wants_kernel(k, (*u)->name) || check_ukr_reason(*u))
       continue;
     if ((*u)->kind == XG_UKR_PANEL) {

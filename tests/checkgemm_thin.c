@@ -10,7 +10,7 @@ static int run_xgemm(void *context, const xgemm_problem *p)
 }
 
 /* 1 if the case is right on every number of threads. */
-static int run_case(struct check *k, const struct check_product *x)
+int check_threads_of(struct check *k, const struct check_product *x)
 {
   char text[400], why[256];
   struct check_product copy = *x;
@@ -64,18 +64,18 @@ static void check_type(struct check *k, char type)
         x.beta = x.data == 'i' ? exact[turn / 2 % 3] : betas[turn / 2 % 3];
         if (turn % 5 == 0) x.alpha = x.data == 'i' ? -1 : 0.7;
         if (turn % 3 == 0) x.side = 's';
-        run_case(k, &x);
+        check_threads_of(k, &x);
       }
   /* Past the stretch of l whose sums are kept, and past several pieces of k. */
   for (int form = 0; form < 4; form++) {
     struct check_product x = thin(type, form & 1, form & 2, form & 2 ? 7 : 16, 5003, 90);
     check_strides(form & 1 ? 'r' : 'c', x.m, x.n, 0, &x.rsc, &x.csc);
     x.data = 'i';
-    run_case(k, &x);
+    check_threads_of(k, &x);
     x = thin(type, form & 1, form & 2, 6, 97, 5003);
     check_strides(form & 1 ? 'c' : 'r', x.m, x.n, 0, &x.rsc, &x.csc);
     x.data = 'r', x.beta = 1;
-    run_case(k, &x);
+    check_threads_of(k, &x);
   }
 }
 

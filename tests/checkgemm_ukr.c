@@ -415,8 +415,9 @@ static void check_listed(struct check *k, const struct xg_ukr *u)
 void check_ukr(struct check *k)
 {
   for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) {
-    if ((*u)->kind == XG_UKR_PACK || (*u)->kind == XG_UKR_STREAM ||
-        !check_wants_kernel(k, (*u)->name)) continue;
+    if ((*u)->kind == XG_UKR_PACK || (*u)->kind >= XG_UKR_STREAM ||
+        !check_wants_kernel(k, (*u)->name))
+      continue;
     const char *reason = check_ukr_reason(*u);
     if (reason)
       check_skip(k, (*u)->name, reason);

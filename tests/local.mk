@@ -96,6 +96,7 @@ tests_checkgemm_SOURCES = \
   tests/checkgemm_loops.c \
   tests/checkgemm_pack.c \
   tests/checkgemm_product.c \
+  tests/checkgemm_strip.c \
   tests/checkgemm_thin.c \
   tests/checkgemm_ukr.c
 tests_checkgemm_LDADD = libxg_testing.la libxg_core.la

@@ -29,8 +29,9 @@ enum { SANITIZED = 0 };
 
 enum { FAILURES = 50 };
 
-static const int64_t shapes[][3] = {{3, 4, 5}, {65, 70, 300}, {200, 7, 900}, {300, 290, 310}};
-enum { SHAPES = 4 };
+static const int64_t shapes[][3] = {{3, 4, 5},       {65, 70, 300},  {200, 7, 900},
+                                    {300, 290, 310}, {400, 700, 17}, {50, 40, 4500}};
+enum { SHAPES = 6 };
 
 /* 1 if an allocation has failed since xg_alloc_fail_at(n, 0); it is disarmed either way. */
 static int has_failed(void)
@@ -182,7 +183,7 @@ static int product_in_no_space(int threads, int warm)
   limit.rlim_cur = limit.rlim_max = (rlim_t)size * 1024 + 65536;
   if (setrlimit(RLIMIT_AS, &limit)) return 90;
   void *volatile large = malloc(64 << 20); /* volatile: the call must not be optimised away */
-  if (large) return 91; /* the limit must bite */
+  if (large) return 91;                    /* the limit must bite */
   if (xgemm(&x.p, &o) != XGEMM_OK) return 1;
   return product_is_right(&x, 1) ? 0 : 2;
 }
