@@ -76,7 +76,7 @@ static struct thin view(const struct xg_problem *o, const struct xg_ukr *u)
     t.l_c = o->c.cs, t.s_c = o->c.rs;
   }
   const int64_t vectors = round_up(t.s, u->nr);
-  t.form = t.k_w != 1 ? AXPY : 8 * t.s >= 7 * vectors ? SPREAD : DOT;
+  t.form = t.k_w != 1 ? AXPY : u->stream->spread && 8 * t.s >= 7 * vectors ? SPREAD : DOT;
   t.width = t.form == SPREAD ? vectors : t.s;
   return t;
 }

@@ -107,7 +107,7 @@ struct xg_stream_end {
 struct xg_stream_fns {
   void (*dot)(const struct xg_stream *x);
   void (*dot_end)(const struct xg_stream_end *x);
-  void (*spread)(const struct xg_stream *x);
+  void (*spread)(const struct xg_stream *x); /* NULL: dot serves */
   void (*spread_end)(const struct xg_stream_end *x);
   void (*axpy)(const struct xg_stream *x);
   void (*axpy_end)(const struct xg_stream_end *x);

@@ -230,4 +230,5 @@ static void axpy_end(const struct xg_stream_end *x)
     }
 }
 
-static const struct xg_stream_fns functions = {dot, dot_end, axpy, axpy_end};
+static const struct xg_stream_fns functions = {
+    .dot = dot, .dot_end = dot_end, .axpy = axpy, .axpy_end = axpy_end};
