@@ -59,7 +59,8 @@ shapes_DATA = \
   bench/shapes/square_gpu.txt \
   bench/shapes/trans.txt
 EXTRA_DIST += $(bench_DATA) $(shapes_DATA) bench/shapes/cliffs.tsv bench/results bench/render.py \
-  bench/peers.sh bench/peers/mkl.c bench/peers/onednn.c bench/peers/peer.h bench/peers/scipy.c bench/peers/xsmm.c
+  bench/peers.sh bench/peers/mkl.c bench/peers/onednn.c bench/peers/peer.h bench/peers/scipy.c \
+  bench/peers/torch.c bench/peers/xsmm.c
 
 # Are the performance goals met by the committed results?
 .PHONY: check-goals

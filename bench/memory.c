@@ -99,7 +99,8 @@ static void do_update(void *context, int index)
 static double measure(enum xgb_traffic traffic, int threads, enum xgb_pages pages)
 {
   static void (*const loops[])(void *, int) = {do_read, do_write, do_update};
-  size_t bytes = (size_t)256 << 20;
+  size_t bytes = (size_t)256 << 20, caches = 3 * (size_t)xgb_last_cache();
+  if (caches > bytes) bytes = whole_pages(caches);
   struct work w = {.share = bytes / (size_t)threads / (STREAMS * 256) * (STREAMS * 256)};
   double best = 0;
   if (!(w.buffer = xgb_pages_alloc(bytes, pages))) return 0;

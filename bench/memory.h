@@ -15,14 +15,14 @@ const char *xgb_pages_name(enum xgb_pages pages);
 void *xgb_pages_alloc(size_t bytes, enum xgb_pages pages);
 void xgb_pages_free(void *pointer, size_t bytes, enum xgb_pages pages);
 
-/* READ: sums, the better of one and four streams a thread. WRITE: non-temporal stores. UPDATE: x =
- * x
- * + 1 in place, both directions counted. */
+/* READ: sums, the better of one and four streams a thread. WRITE: non-temporal stores. UPDATE: adds
+ * 1 in place, both directions counted. */
 enum xgb_traffic { XGB_READ, XGB_WRITE, XGB_UPDATE };
 
-/* Bytes/s of `threads` threads over 256 MiB on such pages, the quickest of five rounds; 0 if it
- * cannot be measured. Measured once for each combination, until it is forgotten: each row has its
- * own, because other machines on the same host come and go. */
+/* Bytes/s of `threads` threads over 256 MiB, or three last caches, on such pages, the quickest of
+ * five rounds; 0 if it cannot be measured. Measured once for each combination, until it is
+ * forgotten: rows that are judged by it have their own, because other machines on the same host
+ * come and go. */
 double xgb_memory_rate(enum xgb_traffic traffic, int threads, enum xgb_pages pages);
 void xgb_memory_forget(void);
 

@@ -148,13 +148,19 @@ static void do_fma(void *context, int index)
   w->unit->loop[w->wide](w->rounds, w->wide ? (const void *)one_f64 : (const void *)one_f32);
 }
 
+static struct {
+  int wide, threads;
+  double rate;
+} known[64];
+static int count;
+
+void xgb_peaks_forget(void)
+{
+  count = 0;
+}
+
 double xgb_cpu_peak(xgemm_type type, int threads)
 {
-  static struct {
-    int wide, threads;
-    double rate;
-  } known[64];
-  static int count;
   int wide = type == XGEMM_F64;
   for (int i = 0; i < count; i++)
     if (known[i].wide == wide && known[i].threads == threads) return known[i].rate;

@@ -5,8 +5,10 @@
 #include "xgemm.h"
 
 /* Flop/s of `threads` threads doing nothing but multiply-adds of the widest vectors the processor
- * has (multiply and add where it has no FMA). Measured once for each type and thread count. */
+ * has (multiply and add where it has no FMA). Measured once for each type and thread count, until
+ * it is forgotten: each row has its own. */
 double xgb_cpu_peak(xgemm_type type, int threads);
+void xgb_peaks_forget(void);
 
 /* Seconds of the quickest of `rounds` rounds of work(context, 0 .. threads - 1), all threads side
  * by side; 0 if the threads cannot be had. */

@@ -4,13 +4,14 @@
 # usage: bench/peers.sh DIR [--no-apt] [--no-pip]
 #
 #   Debian  OpenBLAS, BLIS (found by name), libdnnl, libxsmm          apt-get, as root or through sudo
-#   PyPI    mkl, scipy-openblas32, onednn or onednn-cpu-gomp           pip download, unpacked in DIR
+#   PyPI    mkl, scipy-openblas32, onednn-cpu-gomp                    pip download, unpacked in DIR
+#   PyTorch the MKL inside, if python3 has torch
 #
 # DIR/lib*.so are thin wrappers (bench/peers/*.c) with cblas_sgemm and cblas_dgemm. What cannot be had
 # is told and left out. Nothing is installed outside DIR except Debian's packages.
 set -u
 dir=${1:-}
-case $dir in '' | -*) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2 ;; esac
+case $dir in '' | -*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 2 ;; esac
 shift
 apt=yes pip=yes
 for word in "$@"; do
@@ -72,5 +73,12 @@ if fetch mkl && at=$(folder_of mkl 'libmkl_rt.so.*'); then
   wrap mkl mkl.c "-DMKL_FOLDER=\"$at\"" -ldl -lgomp
 else
   tell mkl 'left out: no mkl'
+fi
+# PyTorch, where it is installed already: the MKL inside.
+at=$(python3 -c 'import os, torch; print(os.path.join(os.path.dirname(torch.__file__), "lib"))' 2>/dev/null)
+if [ -n "$at" ] && [ -f "$at/libtorch_cpu.so" ]; then
+  wrap torch-mkl torch.c "-DTORCH_FOLDER=\"$at\"" -ldl
+else
+  tell torch-mkl 'left out: python3 has no torch'
 fi
 echo "xgemm bench SHAPES --peers $dir --best-peer"
