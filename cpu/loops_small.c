@@ -12,7 +12,9 @@
 enum {
   SLIVER_BYTES = 32 * 1024,      /* a sliver of B turned on the stack */
   INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
-  INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself */
+  INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself, */
+  FEW_ROWS = 8,                  /* and so it has for blocks of fewer rows, which read more, */
+  FEW_ROWS_MNK = 1024 * 1024     /* beyond this */
 };
 
 static int64_t kc_limit(const struct xg_ukr *u)
@@ -36,13 +38,14 @@ int64_t xg_small_kc(const struct xg_ukr *u, int64_t k)
 
 int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
 {
+  const int64_t most = u->mr < FEW_ROWS ? FEW_ROWS_MNK : INPLACE_MNK;
   if (o->c.cs != 1) return 0;
   /* A single block of rows uses every element of B once, a single column every one of A: nothing to
    * pack for. */
   if (o->m <= u->mr || o->n == 1) return 1;
   /* Each factor is bounded before it is multiplied: no overflow. */
-  return o->k <= kc_limit(u) && o->m <= INPLACE_MK && o->m * o->k <= INPLACE_MK &&
-         o->n <= INPLACE_MNK && o->m * o->k * o->n <= INPLACE_MNK;
+  return o->k <= kc_limit(u) && o->m <= INPLACE_MK && o->m * o->k <= INPLACE_MK && o->n <= most &&
+         o->m * o->k * o->n <= most;
 }
 
 /* Whether a cache maps B's rows to few sets, and they are used by several blocks of rows. */
