@@ -8,8 +8,9 @@ grep -q '^CFLAGS = .*-O[23]' "$top_builddir/Makefile" || { echo 'SKIP: not optim
 kernels=$(find "$top_builddir/cpu/kernel" -name '*_avx*.o')
 [ -n "$kernels" ] || { echo 'SKIP: no kernels with vectors in this build'; exit 77; }
 
-# A loop is what lies between a jump back and its target; it is innermost if it holds no other. The
-# stack is reached through rsp, and through rbp in a function that has made that its frame.
+# A loop is what lies between a conditional jump back and its target, unless the way leaves it; it is
+# innermost if it holds no other. The stack is reached through rsp, and through rbp in a function that
+# has made that its frame.
 look='
   function finish(  i, j, inner, sums, spill) {
     for (i = 1; i <= loops; i++) {
@@ -18,6 +19,7 @@ look='
       sums = 0
       spill = ""
       for (j = first[i]; j <= last[i]; j++) {
+        if (text[j] ~ /^(ret|jmp)/) inner = 0
         if (text[j] ~ /^vfn?m(add|sub)/) sums = 1
         if (text[j] ~ stack || (framed && text[j] ~ frame)) spill = text[j]
       }
@@ -40,7 +42,7 @@ look='
     text[++lines] = $0
     line_at[address] = lines
     if (/^mov +%rsp,%rbp/) framed = 1
-    if (/^j/ && $2 in line_at) {
+    if (/^j[^m]/ && $2 in line_at) {
       first[++loops] = line_at[$2]
       last[loops] = lines
     }
