@@ -227,18 +227,12 @@ static xgemm_status execute_slowly(const struct xg_problem *p)
   return xg_execute(p, &request);
 }
 
-static inline int done_quickly(const struct xg_problem *p)
-{
-  return xg_is_nothing(p) ||
-         (atomic_load_explicit(&xg_slow_word, memory_order_acquire) == 0 && xg_tiny(p));
-}
-
 xgemm_status xg_execute_default(const struct xg_problem *p)
 {
-  return done_quickly(p) ? XGEMM_OK : execute_slowly(p);
+  return xg_done_quickly(p) ? XGEMM_OK : execute_slowly(p);
 }
 
-static __attribute__((noinline)) void execute_blas_slowly(const struct xg_problem *p)
+void xg_execute_blas_slowly(const struct xg_problem *p)
 {
   xgemm_status status = execute_slowly(p);
   if (status == XGEMM_OK) return;
@@ -253,9 +247,4 @@ static __attribute__((noinline)) void execute_blas_slowly(const struct xg_proble
   if (too_late || xg_request_from_public(&request, NULL) != XGEMM_OK) return;
   request.backend = XGEMM_BACKEND_CPU;
   decide_and_run(p, &request);
-}
-
-void xg_execute_blas(const struct xg_problem *p)
-{
-  if (!done_quickly(p)) execute_blas_slowly(p);
 }

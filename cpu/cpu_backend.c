@@ -198,10 +198,9 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   return XGEMM_OK;
 }
 
-static int tiny(const struct xg_problem *p)
+int xg_cpu_direct(const struct xg_problem *p)
 {
-  if (xg_cpu_tiny(p)) return 1;
-  return xg_is_direct(p) && (alone(NULL) || useful_threads(p) == 1) && xg_cpu_direct(p);
+  return xg_is_direct(p) && (alone(NULL) || useful_threads(p) == 1) && xg_small_direct(p);
 }
 
 static xgemm_status release_memory(void)
@@ -237,7 +236,7 @@ const struct xg_backend xg_backend_cpu = {
     .ok = ok,
     .choose = choose,
     .run = run,
-    .tiny = tiny,
+    .tiny = xg_cpu_tiny,
     .kernel_count = xg_ukr_count,
     .kernel_info = xg_ukr_info,
     .release_memory = release_memory,

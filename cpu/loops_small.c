@@ -2,6 +2,8 @@
  * ukr_find; the kernel itself goes by size class. */
 #include "loops_small.h"
 
+#include <string.h>
+
 #include "loops.h"
 #include "loops_common.h"
 #include "loops_thin.h"
@@ -91,6 +93,53 @@ static __attribute__((noinline)) void copied(const struct xg_problem *o, const s
   }
 }
 
+/* ---------------------------------------------------------------- a last few columns */
+
+/* How many of the last columns of C, too few to fill a quarter of a vector, are better computed as
+ * rows of C^T, with vectors along m: A must run along m. (Turning it costs what that saves.) */
+static inline int64_t narrow_columns(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k,
+                                     int64_t rs_a)
+{
+  if (rs_a != 1 || m < u->nr || k < 16) return 0;
+  const int64_t last = n % (u->nr / 2);
+  return last <= u->nr / 8 ? last : 0;
+}
+
+static void copy_elements(int64_t e, int64_t rows, int64_t cols, char *to, int64_t to_rs,
+                          int64_t to_cs, const char *from, int64_t from_rs, int64_t from_cs)
+{
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < cols; j++) {
+      char *t = to + (i * to_rs + j * to_cs) * e;
+      const char *f = from + (i * from_rs + j * from_cs) * e;
+      if (e == sizeof(float))
+        memcpy(t, f, sizeof(float));
+      else
+        memcpy(t, f, sizeof(double));
+    }
+}
+
+/* The last `cols` columns, nr rows at a time, through a piece of C^T. An element's additions and
+ * roundings are the kernel's, so its bits are those that the other way gives. */
+static __attribute__((noinline)) void narrow(const struct xg_problem *o, const struct xg_ukr *u,
+                                             int64_t p, int64_t k, int64_t cols,
+                                             const union scalar *alpha, const union scalar *beta)
+{
+  _Alignas(64) char piece[SLIVER_BYTES / 32];
+  const int64_t e = (int64_t)xg_sizeof(o->type), nr = u->nr, j = o->n - cols;
+  const int reads = o->type == XGEMM_F64 ? beta->d != 0 : beta->f != 0;
+  for (int64_t i = 0; i < o->m; i += nr) {
+    const int64_t rows = min64(nr, o->m - i);
+    char *c = at(&o->c, e, i, j);
+    if (reads) copy_elements(e, rows, cols, piece, 1, nr, c, o->c.rs, 1);
+    u->inplace(cols, rows, k, alpha, at(&o->b, e, p, j), o->b.cs, o->b.rs, at(&o->a, e, i, p),
+               o->a.cs, beta, piece, nr);
+    copy_elements(e, rows, cols, c, o->c.rs, 1, piece, 1, nr);
+  }
+}
+
+/* ---------------------------------------------------------------- the whole product */
+
 static inline void set(union scalar *s, xgemm_type type, double value)
 {
   if (type == XGEMM_F64)
@@ -102,19 +151,24 @@ static inline void set(union scalar *s, xgemm_type type, double value)
 static void run(const struct xg_problem *o, const struct xg_ukr *u)
 {
   const int64_t e = (int64_t)xg_sizeof(o->type);
+  const int64_t thin = narrow_columns(u, o->m, o->n, o->k, o->a.rs);
   union scalar alpha, beta, one;
   set(&alpha, o->type, o->alpha);
   set(&beta, o->type, o->beta);
   set(&one, o->type, 1);
+  struct xg_problem main = *o;
+  main.n -= thin;
   const int64_t kc = xg_small_kc(u, o->k);
   for (int64_t p = 0; p < o->k; p += kc) {
     const int64_t k = min64(kc, o->k - p);
     const union scalar *scale = p == 0 ? &beta : &one;
-    if (!wants_copy(o, u))
-      u->inplace(o->m, o->n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, at(&o->b, e, p, 0),
-                 o->b.rs, scale, o->c.data, o->c.rs);
+    if (thin) narrow(o, u, p, k, thin, &alpha, scale);
+    if (main.n == 0) continue;
+    if (!wants_copy(&main, u))
+      u->inplace(main.m, main.n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs,
+                 at(&o->b, e, p, 0), o->b.rs, scale, o->c.data, o->c.rs);
     else
-      copied(o, u, p, k, &alpha, scale);
+      copied(&main, u, p, k, &alpha, scale);
   }
 }
 
@@ -166,12 +220,12 @@ void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr
 
 /* ---------------------------------------------------------------- the tiny path */
 
-static __attribute__((noinline)) int tiny_copied(const struct xg_problem *p, const struct xg_ukr *u,
-                                                 union scalar alpha, union scalar beta)
+static __attribute__((noinline)) int tiny_otherwise(const struct xg_problem *p,
+                                                    const struct xg_ukr *u)
 {
   struct xg_problem o;
   xg_orient(p, &o);
-  copied(&o, u, 0, o.k, &alpha, &beta);
+  run(&o, u);
   return 1;
 }
 
@@ -182,10 +236,11 @@ static inline int tiny(const struct xg_problem *p, int64_t m, int64_t n, const s
 {
   const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
   if (!whole_k(u, p->k)) return 0;
+  if ((cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
+    return tiny_otherwise(p, u);
   union scalar alpha, beta;
   set(&alpha, p->type, p->alpha);
   set(&beta, p->type, p->beta);
-  if ((cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b)) return tiny_copied(p, u, alpha, beta);
   u->inplace(m, n, p->k, &alpha, a->data, rs_a, cs_a, b->data, rs_b, &beta, p->c.data, rs_c);
   return 1;
 }
@@ -198,7 +253,7 @@ int xg_cpu_tiny(const struct xg_problem *p)
     xg_scale_host(p);
     return 1;
   }
-  if (!xg_is_tiny(p)) return 0;
+  if (!xg_is_tiny(p)) return xg_cpu_direct(p);
   if (xg_is_better_transposed(p))
     return tiny(p, p->n, p->m, &p->b, p->b.cs, p->b.rs, &p->a, p->a.cs, p->a.rs, p->c.cs);
   if (p->c.cs == 1 || p->n == 1)
@@ -206,7 +261,7 @@ int xg_cpu_tiny(const struct xg_problem *p)
   return 0;
 }
 
-int xg_cpu_direct(const struct xg_problem *p)
+int xg_small_direct(const struct xg_problem *p)
 {
   const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
   struct xg_problem o;

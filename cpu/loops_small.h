@@ -31,9 +31,6 @@ static inline int xg_is_tiny(const struct xg_problem *p)
   return (p->m | p->n | p->k) < XG_TINY_SIDE && p->m * p->n * p->k <= XG_TINY_MNK;
 }
 
-/* The tiny path of the CPU backend: 1 when done, 0 when the product is too large for it. */
-int xg_cpu_tiny(const struct xg_problem *p);
-
 /* Products of 80^3 multiply-adds, some 10 us, are computed here sooner than another engine could
  * begin. */
 enum { XG_DIRECT_MNK = 80 * 80 * 80, XG_DIRECT_SIDE = 1 << 16 };
@@ -43,8 +40,13 @@ static inline int xg_is_direct(const struct xg_problem *p)
   return (p->m | p->n | p->k) < XG_DIRECT_SIDE && p->m * p->n * p->k <= XG_DIRECT_MNK;
 }
 
-/* For products that one thread serves: as the plan would have it done, without a plan. 0 when an
- * in-place kernel is not what the plan would take, and nothing is written. */
+/* The tiny path of the CPU backend: 1 when done, 0 when the product is too large for it. Products
+ * that are not tiny are handed on to xg_cpu_direct(), which takes those that one thread serves. */
+int xg_cpu_tiny(const struct xg_problem *p);
 int xg_cpu_direct(const struct xg_problem *p);
+
+/* On one thread, as a plan would have it done, without the plan. 0, and nothing written, where a
+ * plan would not take an in-place kernel. */
+int xg_small_direct(const struct xg_problem *p);
 
 #endif
