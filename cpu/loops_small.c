@@ -70,12 +70,10 @@ static int64_t sliver_width(const struct xg_ukr *u, int64_t n)
   return min64(u->nr, (n + half - 1) / half * half);
 }
 
-/* The kernel's own routine turns whole half vectors quickly; edges and strides are for the other.
- */
-static xg_pack_fn *copy_of(const struct xg_ukr *u, int64_t n, int64_t rs_b)
+/* The kernel's own routine is quick where B runs along k; other strides are for the best one. */
+static xg_pack_fn *copy_of(const struct xg_ukr *u, int64_t rs_b)
 {
-  const int whole = n % (u->nr / 4) == 0 && rs_b == 1;
-  return u->pack && whole ? u->pack : xg_ukr_best(xg_ukr_type(u), XG_UKR_PACK)->pack;
+  return u->pack && rs_b == 1 ? u->pack : xg_ukr_best(xg_ukr_type(u), XG_UKR_PACK)->pack;
 }
 
 /* B is copied, a sliver at a time. */
@@ -87,7 +85,7 @@ static __attribute__((noinline)) void copied(const struct xg_problem *o, const s
   const int64_t e = (int64_t)xg_sizeof(o->type), nr = u->nr;
   for (int64_t j = 0; j < o->n; j += nr) {
     const int64_t n = min64(nr, o->n - j), width = sliver_width(u, n);
-    copy_of(u, n, o->b.rs)(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
+    copy_of(u, o->b.rs)(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
     u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, width, beta,
                at(&o->c, e, 0, j), o->c.rs);
   }

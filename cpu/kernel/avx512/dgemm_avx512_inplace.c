@@ -299,25 +299,49 @@ static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const 
   _mm256_storeu_pd(dst + width, _mm256_unpackhi_pd(r0, r1));
 }
 
+/* The first E steps of a row, or as many as the mask says. */
+static inline __m128d part_of_row(__mmask8 mask, const double *row, int here)
+{
+  return _mm_maskz_loadu_pd(here ? mask : 0, row);
+}
+
+/* Half a vector of rows, E steps, or as many of both as there are; zeros for rows that are not. */
+static __attribute__((noinline)) void turn_part(int64_t width, int64_t rows, int64_t steps,
+                                                const double *src, int64_t is, double *dst)
+{
+  const __mmask8 mask = steps >= E ? (1u << E) - 1 : (__mmask8)((1u << steps) - 1);
+  __m256d r[E];
+#pragma GCC unroll 2
+  for (int s = 0; s < E; s++)
+    r[s] = _mm256_insertf128_pd(_mm256_castpd128_pd256(part_of_row(mask, src + s * is, s < rows)),
+                                part_of_row(mask, src + (s + E) * is, s + E < rows), 1);
+  _mm256_storeu_pd(dst, _mm256_unpacklo_pd(r[0], r[1]));
+  if (steps > 1) _mm256_storeu_pd(dst + width, _mm256_unpackhi_pd(r[0], r[1]));
+}
+
 /* The contract of PACK routines (ukr.h). */
 static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
                  void *dst_p)
 {
   const double *src = src_p;
   double *dst = dst_p;
-  const int64_t whole = ps == 1 ? k - k % E : 0;
-  for (int64_t i = 0; i < width;) {
-    const int64_t left = (rows < width ? rows : width) - i;
-    int64_t step = left >= VL ? VL : left >= HL ? HL : 1, p = 0;
-    if (step == VL)
-      for (; p < whole; p += E) turn_zmm(width, src + i * is + p, is, dst + p * width + i);
-    else if (step == HL)
-      for (; p < whole; p += E) turn_ymm(width, src + i * is + p, is, dst + p * width + i);
-    for (; p < k; p++)
-      for (int64_t j = i; j < i + step; j++)
-        dst[p * width + j] = j < rows ? src[j * is + p * ps] : 0;
+  const int64_t whole = k - k % E;
+  int64_t i = 0;
+  while (ps == 1 && i + HL <= width) {
+    const int64_t left = rows - i, step = left >= VL ? VL : HL;
+    const double *from = src + i * is;
+    int64_t p = 0;
+    if (left >= VL)
+      for (; p < whole; p += E) turn_zmm(width, from + p, is, dst + p * width + i);
+    else if (left >= HL)
+      for (; p < whole; p += E) turn_ymm(width, from + p, is, dst + p * width + i);
+    for (; p < k; p += E)
+      for (int64_t h = 0; h < step; h += HL)
+        turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
     i += step;
   }
+  for (; i < width; i++)
+    for (int64_t p = 0; p < k; p++) dst[p * width + i] = i < rows ? src[i * is + p * ps] : 0;
 }
 
 const struct xg_ukr dgemm_avx512_inplace = {

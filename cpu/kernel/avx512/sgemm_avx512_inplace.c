@@ -314,25 +314,55 @@ static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const 
   }
 }
 
+/* The first E steps of a row, or as many as the mask says. */
+static inline __m128 part_of_row(__mmask8 mask, const float *row, int here)
+{
+  return _mm_maskz_loadu_ps(here ? mask : 0, row);
+}
+
+/* Half a vector of rows, E steps, or as many of both as there are; zeros for rows that are not. */
+static __attribute__((noinline)) void turn_part(int64_t width, int64_t rows, int64_t steps,
+                                                const float *src, int64_t is, float *dst)
+{
+  const __mmask8 mask = steps >= E ? (1u << E) - 1 : (__mmask8)((1u << steps) - 1);
+  __m256 r[E], t[4];
+#pragma GCC unroll 4
+  for (int s = 0; s < E; s++)
+    r[s] = _mm256_insertf128_ps(_mm256_castps128_ps256(part_of_row(mask, src + s * is, s < rows)),
+                                part_of_row(mask, src + (s + E) * is, s + E < rows), 1);
+  t[0] = _mm256_unpacklo_ps(r[0], r[1]), t[1] = _mm256_unpackhi_ps(r[0], r[1]);
+  t[2] = _mm256_unpacklo_ps(r[2], r[3]), t[3] = _mm256_unpackhi_ps(r[2], r[3]);
+#pragma GCC unroll 4
+  for (int s = 0; s < E; s++) {
+    const __m256d lo = _mm256_castps_pd(t[s / 2]), hi = _mm256_castps_pd(t[2 + s / 2]);
+    const __m256d step = s % 2 ? _mm256_unpackhi_pd(lo, hi) : _mm256_unpacklo_pd(lo, hi);
+    if (s < steps) _mm256_storeu_pd((double *)(dst + s * width), step);
+  }
+}
+
 /* The contract of PACK routines (ukr.h). */
 static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
                  void *dst_p)
 {
   const float *src = src_p;
   float *dst = dst_p;
-  const int64_t whole = ps == 1 ? k - k % E : 0;
-  for (int64_t i = 0; i < width;) {
-    const int64_t left = (rows < width ? rows : width) - i;
-    int64_t step = left >= VL ? VL : left >= HL ? HL : 1, p = 0;
-    if (step == VL)
-      for (; p < whole; p += E) turn_zmm(width, src + i * is + p, is, dst + p * width + i);
-    else if (step == HL)
-      for (; p < whole; p += E) turn_ymm(width, src + i * is + p, is, dst + p * width + i);
-    for (; p < k; p++)
-      for (int64_t j = i; j < i + step; j++)
-        dst[p * width + j] = j < rows ? src[j * is + p * ps] : 0;
+  const int64_t whole = k - k % E;
+  int64_t i = 0;
+  while (ps == 1 && i + HL <= width) {
+    const int64_t left = rows - i, step = left >= VL ? VL : HL;
+    const float *from = src + i * is;
+    int64_t p = 0;
+    if (left >= VL)
+      for (; p < whole; p += E) turn_zmm(width, from + p, is, dst + p * width + i);
+    else if (left >= HL)
+      for (; p < whole; p += E) turn_ymm(width, from + p, is, dst + p * width + i);
+    for (; p < k; p += E)
+      for (int64_t h = 0; h < step; h += HL)
+        turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
     i += step;
   }
+  for (; i < width; i++)
+    for (int64_t p = 0; p < k; p++) dst[p * width + i] = i < rows ? src[i * is + p * ps] : 0;
 }
 
 const struct xg_ukr sgemm_avx512_inplace = {
