@@ -2,6 +2,7 @@
 #ifndef XG_CREW_H
 #define XG_CREW_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef void xg_team_body(int id, int given, void *ctx);
@@ -10,10 +11,11 @@ typedef void xg_team_body(int id, int given, void *ctx);
  * woken, and created where there are too few. */
 int xg_crew_run(int n, xg_team_body *body, void *ctx);
 
-/* The same for parts that need not run at the same time, which take `ns` nanoseconds on one thread:
- * nobody is waited for who has not begun, the caller does that part itself, and a short job does
- * not wait for workers to be woken. */
-int xg_crew_run_parts(int n, double ns, xg_team_body *body, void *ctx);
+/* The same for n parts that need not run at the same time, which take `ns` nanoseconds on one
+ * thread: nobody is waited for who has not begun, the caller does that part itself, and a short job
+ * does not wait for workers to be woken. bytes > 0: workers may be given a copy of that many bytes
+ * of *ctx, which is quicker for a few hundred. */
+void xg_crew_run_parts(int n, double ns, xg_team_body *body, void *ctx, size_t bytes);
 
 /* Whether n more threads can be had at the moment: creates them and lets them end. */
 int xg_crew_probe(int n);

@@ -178,7 +178,7 @@ void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplac
 /* ---------------------------------------------------------------- threads */
 
 struct job {
-  const struct xg_problem *p;
+  struct xg_problem p;
   const struct xg_ukr *u;
 };
 
@@ -186,7 +186,7 @@ struct job {
 static void body(int id, int threads, void *context)
 {
   const struct job *j = context;
-  struct xg_problem part = *j->p;
+  struct xg_problem part = j->p;
   const int64_t e = (int64_t)xg_sizeof(part.type), nr = j->u->nr;
   const int64_t strips = (part.n + nr - 1) / nr;
   const int by_columns = strips % threads == 0 || strips >= 4 * threads || part.m < 4 * threads;
@@ -209,11 +209,12 @@ static void body(int id, int threads, void *context)
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
                           int threads, double ns)
 {
-  struct job j = {oriented, inplace};
-  if (threads == 1)
+  if (threads == 1) {
     run(oriented, inplace);
-  else
-    xg_team_run_parts(threads, ns, body, &j);
+    return;
+  }
+  struct job j = {*oriented, inplace};
+  xg_team_run_parts(threads, ns, body, &j, sizeof j);
 }
 
 /* ---------------------------------------------------------------- the tiny path */

@@ -322,35 +322,41 @@ static int run_openmp(int region, int n, team_body *body, void *ctx)
   return given;
 }
 
-static void run(int n, double ns, team_body *body, void *ctx)
+/* Whether OpenMP did it; if not, n threads of our own are to. */
+static int run_bound(int n, team_body *body, void *ctx)
 {
-  n = least(n, omp_get_thread_limit()); /* libomp would say on stderr that it gives fewer */
-  if (n <= 1) {
-    body(0, 1, ctx);
-    return;
-  }
   int region = region_for(n);
-  if (region <= 1) {
-    cores_of_mask();
-    if (ns > 0)
-      xg_crew_run_parts(n, ns, body, ctx);
-    else
-      xg_crew_run(n, body, ctx);
-    return;
-  }
+  if (region <= 1) return 0;
   int given = run_openmp(region, n, body, ctx);
   if (given < region && omp_get_level() == 0) { /* OMP_DYNAMIC */
     self.pool = given;
     self.patience = PATIENCE;
   }
+  return 1;
+}
+
+/* libomp would say on stderr that it gives fewer. */
+static int allowed(int n)
+{
+  n = least(n, omp_get_thread_limit());
+  if (n > 1) cores_of_mask(); /* workers are to have the same */
+  return n;
 }
 
 void xg_team_run(int n, team_body *body, void *ctx)
 {
-  run(n, 0, body, ctx);
+  n = allowed(n);
+  if (n <= 1)
+    body(0, 1, ctx);
+  else if (!run_bound(n, body, ctx))
+    xg_crew_run(n, body, ctx);
 }
 
-void xg_team_run_parts(int n, double ns, team_body *body, void *ctx)
+void xg_team_run_parts(int n, double ns, team_body *body, void *ctx, size_t bytes)
 {
-  run(n, ns > 1 ? ns : 1, body, ctx);
+  n = allowed(n);
+  if (n <= 1)
+    body(0, 1, ctx);
+  else if (!run_bound(n, body, ctx))
+    xg_crew_run_parts(n, ns, body, ctx, bytes);
 }

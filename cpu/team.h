@@ -11,6 +11,7 @@
 #define XG_TEAM_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 /* How many threads this call gets, >= 1, never more than `useful`.
  * explicit_threads > 0 is the caller's own number: taken as it is, up to a sane limit.
@@ -34,8 +35,10 @@ void xg_team_run(int n, void (*body)(int id, int given, void *ctx), void *ctx);
 
 /* The same for parts that need not run at the same time (no barrier in body), all of which take
  * about `ns` nanoseconds on one thread. A thread may run several parts, one after another: whoever
- * has not begun when the caller is done with its own is not waited for. */
-void xg_team_run_parts(int n, double ns, void (*body)(int id, int given, void *ctx), void *ctx);
+ * has not begun when the caller is done with its own is not waited for. bytes > 0: threads may be
+ * given a copy of that many bytes of *ctx, which saves them the way to the caller's cache. */
+void xg_team_run_parts(int n, double ns, void (*body)(int id, int given, void *ctx), void *ctx,
+                       size_t bytes);
 
 /* A barrier for the threads of a team or a part of one. All-zero is a valid start for
  * xg_barrier_wait_n(); xg_barrier_init() stores n for xg_barrier_wait(). Spins briefly, then

@@ -58,7 +58,7 @@ static int parts(int n, double ns)
 {
   struct roll r;
   memset(&r, 0, sizeof r);
-  xg_team_run_parts(n, ns, sign, &r);
+  xg_team_run_parts(n, ns, sign, &r, 0);
   return called(&r);
 }
 
