@@ -30,8 +30,11 @@ static const double team_seconds = 0.3e-6;           /* starting and joining spi
 /* What a fast core does in a nanosecond; slower ones repay a further thread sooner. */
 static const double f32_flops_per_ns = 100, f64_flops_per_ns = 50;
 
-/* Asking, telling and awaiting one more thread. */
-static const double ns_per_thread = 250;
+/* Asking, telling and awaiting one more thread that spins: between cores without a common L3. */
+static const double ns_per_thread = 500;
+
+/* Flops that repay a further thread that all have to wait for, and that may be asleep. */
+static const double flops_per_thread = 3e5;
 
 /* Bytes that do: 500 KB takes a core 25 us from memory and 5 us from its caches. */
 static const double bytes_per_thread = 5e5;
@@ -55,10 +58,12 @@ static double flop_ns(const struct xg_problem *p)
   return xg_flops(p) / (p->type == XGEMM_F64 ? f64_flops_per_ns : f32_flops_per_ns);
 }
 
-/* Work w on n threads takes w/n + n s, s being the cost of a thread: least at n = sqrt(w/s). */
-static int useful_threads(const struct xg_problem *p)
+/* Independent parts: work w on n threads takes w/n + n s, s being the cost of a thread; least at n
+ * = sqrt(w/s). Ways with barriers: so much work for each. */
+static int useful_threads(const struct xg_problem *p, const struct xg_ukr *u)
 {
-  const double by_flops = sqrt(flop_ns(p) / ns_per_thread);
+  const double by_flops =
+      u->kind == XG_UKR_INPLACE ? sqrt(flop_ns(p) / ns_per_thread) : xg_flops(p) / flops_per_thread;
   const double by_bytes = xg_ideal_bytes(p) / bytes_per_thread;
   const double by_work = by_flops > by_bytes ? by_flops : by_bytes;
   return by_work < 2 ? 1 : by_work > 4096 ? 4096 : (int)by_work;
@@ -138,7 +143,7 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   const int transposed = xg_orient(p, &o);
   const xgemm_status status = pick_kernel(&o, r->kernel, &u);
   if (status != XGEMM_OK) return status;
-  int threads = useful_threads(p);
+  int threads = useful_threads(p, u);
   if (xg_is_scale_only(p) || xg_is_nothing(p)) threads = 1;
   if (threads > 1) {
     const int most = r->threads > 0 ? r->threads : xg_team_default();
@@ -184,7 +189,7 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   const struct xg_blocks blocks = {c->mc, c->nc, c->kc};
   xg_orient(p, &o);
   /* Not c->threads: the default may have changed since the choice was made and remembered. */
-  const int useful = alone(r) ? 1 : useful_threads(p);
+  const int useful = alone(r) ? 1 : useful_threads(p, u);
   const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;
   if (u->kind == XG_UKR_STREAM)
     xg_thin_run(&o, u, threads);

@@ -1,6 +1,6 @@
 /* Worker threads of our own. Each has a slot, a cache line with one word that says all:
  *
- *     GONE -> MAKING -> IDLE (spinning) <-> ASLEEP, or an offer -> taken -> IDLE
+ *     GONE -> MAKING -> IDLE (spinning) <-> ASLEEP or MOVING, or an offer -> taken -> IDLE
  *
  * An offer is the address of a job and the number of a part in one word, so a caller gets a worker
  * to work by one compare-and-swap. What counts is how often a cache line changes cores, 40 ns where
@@ -32,7 +32,7 @@ enum { SLOTS = 1024, LINE = 64 };
 
 /* States of a slot's word; anything larger is an offer: a job, a part, and what has become of it.
  */
-enum { GONE, MAKING, IDLE, ASLEEP, LAST_STATE = ASLEEP };
+enum { GONE, MAKING, IDLE, MOVING, ASLEEP, LAST_STATE = ASLEEP };
 enum { PARTS = 256, AWAITED = 256, TAKEN = 512, JOB_ALIGN = 1024, COPY = 320 };
 
 /* Control words of the floating-point units: rounding, flush to zero, masks. On x86 fegetenv()
@@ -60,9 +60,9 @@ struct job {
 /* Nothing lies beside the word that the other side reads or writes. */
 static struct slot {
   _Alignas(LINE) atomic_uintptr_t word;
-  _Alignas(LINE) uint64_t mask;
-  atomic_int callers_cpu; /* as far as the worker knows */
-  int64_t moved_ms;       /* the worker's own */
+  _Alignas(LINE) atomic_uint_least64_t mask; /* the worker's affinity, written once */
+  atomic_int callers_cpu;                    /* as far as the worker knows */
+  int64_t moved_ms;                          /* the worker's own */
 } slots[SLOTS];
 
 static atomic_int slots_used; /* all beyond are GONE */
@@ -173,10 +173,11 @@ static int moved(struct slot *s)
   const int64_t ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
   if (ms - s->moved_ms < MOVE_MS) return 0;
   uintptr_t idle = IDLE;
-  if (!atomic_compare_exchange_strong(&s->word, &idle, MAKING)) return 0;
+  if (!atomic_compare_exchange_strong(&s->word, &idle, MOVING)) return 0;
   s->moved_ms = ms;
   if (create_worker(s)) return 1;
-  atomic_store(&s->word, IDLE);
+  uintptr_t moving = MOVING; /* or an offer: it is still for us */
+  atomic_compare_exchange_strong(&s->word, &moving, IDLE);
   return 0;
 }
 
@@ -225,8 +226,9 @@ static int given_by(const struct job *j)
 static void *worker_main(void *argument)
 {
   struct slot *s = argument;
-  uintptr_t making = MAKING, offer;
-  atomic_compare_exchange_strong(&s->word, &making, IDLE); /* else it begins with an offer */
+  uintptr_t making = MAKING, moving = MOVING, offer;
+  if (!atomic_compare_exchange_strong(&s->word, &making, IDLE)) /* else it begins with an offer */
+    atomic_compare_exchange_strong(&s->word, &moving, IDLE);
   while ((offer = next_offer(s)) != 0) {
     struct job *j = job_of(offer);
     fetch(j);
@@ -244,15 +246,21 @@ static void *worker_main(void *argument)
 /* How far a caller goes to get them. */
 enum effort { SPINNING_ONLY, WAKE };
 
+static int is_ours(struct slot *s)
+{
+  return atomic_load_explicit(&s->mask, memory_order_relaxed) == self.mask;
+}
+
 static int offer(struct slot *s, uintptr_t word, enum effort effort)
 {
   uintptr_t state = IDLE;
-  if (s->mask != self.mask) return 0;
+  if (!is_ours(s)) return 0;
   if (atomic_compare_exchange_strong(&s->word, &state, word)) return 1;
-  if (state != ASLEEP || effort == SPINNING_ONLY) return 0;
-  note_caller(s, sched_getcpu());
+  if ((state != ASLEEP && state != MOVING) || effort == SPINNING_ONLY) return 0;
+  const int asleep = state == ASLEEP;
+  if (asleep) note_caller(s, sched_getcpu());
   if (!atomic_compare_exchange_strong(&s->word, &state, word)) return 0;
-  xg_futex_wake_all(futex_of(s));
+  if (asleep) xg_futex_wake_all(futex_of(s));
   return 1;
 }
 
@@ -265,7 +273,7 @@ static struct slot *hire(uintptr_t word)
     if (!atomic_compare_exchange_strong(&s->word, &gone, MAKING)) continue;
     int used = atomic_load(&slots_used);
     while (used <= i && !atomic_compare_exchange_weak(&slots_used, &used, i + 1)) continue;
-    s->mask = self.mask;
+    atomic_store(&s->mask, self.mask);
     atomic_store(&s->word, word);
     if (create_worker(s)) return s;
     atomic_store(&s->word, GONE);
@@ -297,12 +305,17 @@ static int place(struct job *j, int n, enum effort effort, struct slot **who)
   return id;
 }
 
+static int is_coming(struct slot *s)
+{
+  const uintptr_t word = atomic_load(&s->word);
+  return is_ours(s) && (word == IDLE || word == MAKING || word == MOVING);
+}
+
 /* For the calls to come. */
 static void rouse(int n)
 {
   const int used = atomic_load(&slots_used);
-  for (int i = 0; i < used && n > 0; i++)
-    n -= offer(&slots[i], IDLE, WAKE) || atomic_load(&slots[i].word) == MAKING; /* on its way */
+  for (int i = 0; i < used && n > 0; i++) n -= is_coming(&slots[i]) || offer(&slots[i], IDLE, WAKE);
   if (n <= 0 || self.patience-- > 0) return;
   for (self.patience = 0; n > 0 && hire(MAKING) != NULL; n--) continue;
   if (n > 0) self.patience = PATIENCE;

@@ -182,27 +182,44 @@ struct job {
   const struct xg_ukr *u;
 };
 
-/* Strips of columns if there are enough for all, else blocks of rows: whole vectors either way. */
+static int64_t vector(const struct xg_ukr *u)
+{
+  return u->nr > 1 ? u->nr / 2 : 1;
+}
+
+/* Into how many parts the rows of C go, the columns into threads / that many: such that the largest
+ * part is least. Columns are cut between vectors, so no cache line of an aligned C is written from
+ * two sides, and rather than rows, since then each thread reads its own columns of B. Fewer rows
+ * than half a tile take as long as that. */
+static int rows_of_grid(const struct xg_problem *p, const struct xg_ukr *u, int threads)
+{
+  const int64_t vectors = (p->n + vector(u) - 1) / vector(u), few = (u->mr + 1) / 2;
+  int best = 1;
+  int64_t least = INT64_MAX;
+  for (int down = 1; down <= threads; down++) {
+    if (threads % down != 0) continue;
+    const int64_t across = threads / down, rows = (p->m + down - 1) / down;
+    const int64_t area = (rows > few ? rows : few) * ((vectors + across - 1) / across);
+    if (area < least) best = down, least = area;
+  }
+  return best;
+}
+
 static void body(int id, int threads, void *context)
 {
   const struct job *j = context;
   struct xg_problem part = j->p;
-  const int64_t e = (int64_t)xg_sizeof(part.type), nr = j->u->nr;
-  const int64_t strips = (part.n + nr - 1) / nr;
-  const int by_columns = strips % threads == 0 || strips >= 4 * threads || part.m < 4 * threads;
-  const int64_t step = by_columns ? nr : 1, count = by_columns ? strips : part.m;
-  const int64_t first = count * id / threads * step;
-  const int64_t last = min64(count * (id + 1) / threads * step, by_columns ? part.n : part.m);
-  if (first >= last) return;
-  if (by_columns) {
-    part.b.data = at(&part.b, e, 0, first);
-    part.c.data = at(&part.c, e, 0, first);
-    part.n = last - first;
-  } else {
-    part.a.data = at(&part.a, e, first, 0);
-    part.c.data = at(&part.c, e, first, 0);
-    part.m = last - first;
-  }
+  const int64_t e = (int64_t)xg_sizeof(part.type), v = vector(j->u);
+  const int down = rows_of_grid(&part, j->u, threads), across = threads / down;
+  const int64_t vectors = (part.n + v - 1) / v, y = id / across, x = id % across;
+  const int64_t i = part.m * y / down, rows = part.m * (y + 1) / down - i;
+  const int64_t col = vectors * x / across * v;
+  const int64_t columns = min64(vectors * (x + 1) / across * v, part.n) - col;
+  if (rows <= 0 || columns <= 0) return;
+  part.a.data = at(&part.a, e, i, 0);
+  part.b.data = at(&part.b, e, 0, col);
+  part.c.data = at(&part.c, e, i, col);
+  part.m = rows, part.n = columns;
   run(&part, j->u);
 }
 
