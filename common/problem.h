@@ -35,6 +35,9 @@ struct xg_request {
   const char *kernel; /* NULL or the name forced */
 };
 
+/* Threads that xgemm_set_defaults() or else the environment asks for; 0: no number. */
+int xg_default_threads(void);
+
 static inline size_t xg_sizeof(xgemm_type type)
 {
   return type == XGEMM_F64 ? sizeof(double) : sizeof(float);

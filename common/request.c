@@ -115,6 +115,11 @@ static int either(int first, int second)
   return first ? first : second;
 }
 
+int xg_default_threads(void)
+{
+  return either(atomic_load_explicit(&defaults.threads, memory_order_relaxed), xg_env()->threads);
+}
+
 xgemm_status xg_request_from_public(struct xg_request *out, const xgemm_options *options)
 {
   static const xgemm_options none = XGEMM_OPTIONS_INIT;

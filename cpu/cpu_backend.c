@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../common/backend.h"
-#include "../common/env.h"
 #include "../common/roofline.h"
 #include "../common/status.h"
 #include "blocking.h"
@@ -171,10 +170,10 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   return XGEMM_OK;
 }
 
-/* One thread by default: asking for threads would cost as much as a product of 30^3. */
+/* One thread is all that is wanted: asking for threads would cost as much as a product of 30^3. */
 static int alone(const struct xg_request *r)
 {
-  return xg_env()->threads == 1 && (!r || r->threads == 0);
+  return (r && r->threads > 0 ? r->threads : xg_default_threads()) == 1;
 }
 
 static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
@@ -205,7 +204,9 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
 
 int xg_cpu_direct(const struct xg_problem *p)
 {
-  return xg_is_direct(p) && (alone(NULL) || useful_threads(p) == 1) && xg_small_direct(p);
+  return xg_is_direct(p) &&
+         (alone(NULL) || useful_threads(p, xg_ukr_best(p->type, XG_UKR_INPLACE)) == 1) &&
+         xg_small_direct(p);
 }
 
 static xgemm_status release_memory(void)
