@@ -216,10 +216,15 @@ static void fetch(const struct job *j)
     __builtin_prefetch((const char *)j + i);
 }
 
+/* Soon known, unless the caller is creating more workers: then it needs the core. */
 static int given_by(const struct job *j)
 {
   int given;
-  while ((given = atomic_load_explicit(&j->given, memory_order_acquire)) == 0) xg_pause_cpu();
+  for (int i = 0; (given = atomic_load_explicit(&j->given, memory_order_acquire)) == 0; i++)
+    if (i < XG_SPINS_IF_CROWDED)
+      xg_pause_cpu();
+    else
+      sched_yield();
   return given;
 }
 
