@@ -6,16 +6,14 @@
  *              S0 S1 S2 S3         4 loads for 24 FMAs; W rows are read once from memory and, when
  *        W0     .  .  .  .         s > 4, again from L1 for each further 4 columns
  *        ...                       registers: 24 sums, 4 of S, 1 of W
- *        W5     .  .  .  .
+ *        W5     .  .  .  .         prefetch: the next piece into L2, 6 lines from there into L1
  *
- * spread: 12 rows of W by a vector or two of s columns, W spread over the lanes; what a step of k
- * uses:
+ * spread: 12 rows of W by one or two vectors along s; a step of k:
  *
- *              S0 S1             1 or 2 loads of S for 12 or 24 FMAs, an element of W for each row
- *        W0     .  .             taken from memory by the FMA or for both. Lines of W (16 or 8
- * steps)
- *        ...                     are copied side by side first: where rows lie a power of two apart
- *        W11    .  .             they would evict one another before all of a line is used
+ *              S0 S1               12 or 24 FMAs, elements of W spread over the lanes
+ *        W0     .  .               a line of W from each row is copied to L1 first: rows a power of
+ *        ...                       two apart would evict one another before all of it is used
+ *        W11    .  .
  *
  * axpy: a tile of s rows by up to 8 vectors along l, up to 16 sums in registers, over the steps of
  * k that one call has (the loops give 8 or 16: as many runs through memory side by side):
@@ -23,7 +21,7 @@
  *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
  *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
  */
-enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real) };
+enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real), NEAR = 6 * LINE };
 
 static inline __attribute__((always_inline)) void
 dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col, const int fetch)
@@ -48,7 +46,10 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
       const vec y = load(w[r] + p);
-      if (fetch) __builtin_prefetch(w[r] + p + ahead, 0, 2);
+      if (fetch) {
+        __builtin_prefetch(w[r] + p + ahead, 0, 2);
+        __builtin_prefetch(w[r] + p + NEAR, 0, 3);
+      }
 #pragma GCC unroll 4
       for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, v[i], sum[r][i]);
     }
@@ -253,11 +254,13 @@ static inline __attribute__((always_inline)) void axpy_s(const int s, const stru
   }
 AXPY(1)
 AXPY(2)
-AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13) AXPY(14)
-    AXPY(15) AXPY(16)
+AXPY(3)
+AXPY(4)
+AXPY(5)
+AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13) AXPY(14) AXPY(15) AXPY(16)
 #undef AXPY
 
-        static void axpy(const struct xg_stream *x)
+    static void axpy(const struct xg_stream *x)
 {
   static void (*const by_s[])(const struct xg_stream *) = {
       axpy_1, axpy_2,  axpy_3,  axpy_4,  axpy_5,  axpy_6,  axpy_7,  axpy_8,
