@@ -90,6 +90,9 @@ static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *f
                    u->type == 'd' ? 64 : 32);
   if (u->kind == XG_UKR_INPLACE && oriented->c.cs != 1)
     return xg_fail(XGEMM_UNSUPPORTED, "kernel %s needs a C with a unit stride", forced);
+  if (u->kind == XG_UKR_STREAM && !xg_thin_serves(oriented, u))
+    return xg_fail(XGEMM_UNSUPPORTED, "kernel %s needs a longer operand with a unit stride",
+                   forced);
   *out = u;
   return XGEMM_OK;
 }

@@ -61,7 +61,9 @@ static int64_t round_up(int64_t x, int64_t step)
   return (x + step - 1) / step * step;
 }
 
-static struct thin view(const struct xg_problem *o, const struct xg_ukr *u)
+/* Of the short side XG_STREAM_S from `from` on: a forced kernel goes over a longer one in strips.
+ */
+static struct thin view(const struct xg_problem *o, const struct xg_ukr *u, int64_t from)
 {
   struct thin t = {.k = o->k, .e = (int64_t)xg_sizeof(o->type), .c = o->c.data};
   if (o->n <= o->m) {
@@ -75,6 +77,9 @@ static struct thin view(const struct xg_problem *o, const struct xg_ukr *u)
     t.small = o->a.data, t.s_s = o->a.rs, t.k_s = o->a.cs;
     t.l_c = o->c.cs, t.s_c = o->c.rs;
   }
+  t.s = min64(t.s - from, XG_STREAM_S);
+  t.small += from * t.s_s * t.e;
+  t.c += from * t.s_c * t.e;
   const int64_t vectors = round_up(t.s, u->nr);
   t.form = t.k_w != 1 ? AXPY : u->stream->spread && 8 * t.s >= 7 * vectors ? SPREAD : DOT;
   t.width = t.form == SPREAD ? vectors : t.s;
@@ -93,15 +98,15 @@ static int is_cached(const struct xg_problem *o, const struct thin *t)
 
 int xg_thin_serves(const struct xg_problem *o, const struct xg_ukr *u)
 {
-  if (o->m > XG_STREAM_S && o->n > XG_STREAM_S) return 0;
-  const struct thin t = view(o, u);
+  const struct thin t = view(o, u, 0);
   return t.form != AXPY || t.l_w == 1;
 }
 
 int xg_is_thin(const struct xg_problem *o, const struct xg_ukr *u)
 {
-  if (!u || !xg_thin_serves(o, u) || xg_is_tiny(o)) return 0;
-  const struct thin t = view(o, u);
+  if (!u || (o->m > XG_STREAM_S && o->n > XG_STREAM_S)) return 0;
+  if (xg_is_tiny(o) || !xg_thin_serves(o, u)) return 0;
+  const struct thin t = view(o, u, 0);
   if (t.l < 2 * t.s && t.s > 1) return 0; /* packing S would be too much of the work */
   const int pays =
       t.form == AXPY ? t.l >= AXPY_L && t.k >= AXPY_K : t.k >= (t.s >= 4 ? DOTS_K : DOT_K);
@@ -249,31 +254,40 @@ static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
 
 size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  const struct thin t = view(o, u);
+  const struct thin t = view(o, u, 0);
   return packed_bytes(&t, u) + (size_t)threads * sums_bytes(&t, u);
+}
+
+static void run_strip(struct job *j, const struct xg_workspace *memory, int threads)
+{
+  j->packed = memory->memory;
+  j->sums = j->packed + packed_bytes(&j->t, j->u);
+  j->sums_bytes = sums_bytes(&j->t, j->u);
+  if (threads == 1)
+    body(0, 1, j);
+  else
+    xg_team_run(threads, body, j);
 }
 
 void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  struct job j = {.t = view(o, u), .u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
+  struct job j = {.u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
   struct xg_workspace memory;
   if (o->type == XGEMM_F64)
     j.alpha.d = o->alpha, j.beta.d = o->beta;
   else
     j.alpha.f = (float)o->alpha, j.beta.f = (float)o->beta;
-  if (xg_workspace_take(&memory, xg_thin_workspace(o, u, threads)) != 0) {
-    if (j.t.form != AXPY)
+  const int taken = xg_workspace_take(&memory, xg_thin_workspace(o, u, threads)) == 0;
+  for (int64_t i = 0; i < min64(o->m, o->n); i += XG_STREAM_S) {
+    j.t = view(o, u, i);
+    if (taken) {
+      run_strip(&j, &memory, threads);
+    } else if (j.t.form != AXPY) {
       dot_without_memory(&j);
-    else
-      xg_loops_bare(o, u, o->k);
-    return;
+    } else {
+      xg_loops_bare(o, u, o->k); /* all strips */
+      return;
+    }
   }
-  j.packed = memory.memory;
-  j.sums = j.packed + packed_bytes(&j.t, u);
-  j.sums_bytes = sums_bytes(&j.t, u);
-  if (threads == 1)
-    body(0, 1, &j);
-  else
-    xg_team_run(threads, body, &j);
-  xg_workspace_give(&memory);
+  if (taken) xg_workspace_give(&memory);
 }

@@ -10,7 +10,8 @@
  * a call comes in. `stream` may be NULL: there is no such kernel. */
 int xg_is_thin(const struct xg_problem *oriented, const struct xg_ukr *stream);
 
-/* Whether a stream kernel can compute it at all, forced to. */
+/* Whether a stream kernel can compute it, if forced to: where the longer matrix has a unit stride.
+ * Past 16 by 16 it goes in strips, for which that matrix is read again. */
 int xg_thin_serves(const struct xg_problem *oriented, const struct xg_ukr *stream);
 
 /* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 256

@@ -23,10 +23,10 @@ static int fits(const struct xg_ukr *u)
   return u->mr * u->nr * (int)xg_sizeof(xg_ukr_type(u)) <= XG_TILE_BYTES;
 }
 
-/* Panel and in-place kernels can be forced by name; the others go with the shape. */
+/* All but the PACK routines, which no product chooses. */
 static int named(const struct xg_ukr *u)
 {
-  return u->kind == XG_UKR_PANEL || u->kind == XG_UKR_INPLACE;
+  return u->kind != XG_UKR_PACK;
 }
 
 static void choose_all(void)

@@ -22,7 +22,8 @@ static inline const struct xg_ukr *xg_ukr_best(xgemm_type type, enum xg_ukr_kind
   return u ? u : xg_ukr_choose(type, kind);
 }
 
-/* A panel or in-place kernel by its name, usable on this machine or not; NULL: there is none. */
+/* A kernel by its name, PACK routines excepted, usable on this machine or not; NULL: there is none.
+ */
 const struct xg_ukr *xg_ukr_by_name(const char *name);
 
 /* NULL if the kernel can run here, else why not. */
@@ -33,7 +34,7 @@ static inline xgemm_type xg_ukr_type(const struct xg_ukr *u)
   return u->type == 'd' ? XGEMM_F64 : XGEMM_F32;
 }
 
-/* The panel and in-place kernels of the table, for backends' kernel_count and kernel_info. */
+/* The same kernels counted and described, for backends' kernel_count and kernel_info. */
 int xg_ukr_count(void);
 struct xg_kernel_info xg_ukr_info(int index);
 

@@ -37,6 +37,7 @@ static void list_kernels(void)
         if (strcmp((*u)->name, info.name) == 0)
           kind = (*u)->kind == XG_UKR_PANEL     ? ((*u)->flags & XG_UKR_MASKED ? "masked" : "panel")
                  : (*u)->kind == XG_UKR_INPLACE ? "inplace"
+                 : (*u)->kind == XG_UKR_STREAM  ? "stream"
                                                 : "pack";
       char tile[24];
       snprintf(tile, sizeof tile, "%dx%d", info.mr, info.nr);

@@ -4,6 +4,7 @@
  *   checkgemm_case.c     what a case is called, how a failure is told, how -p is read
  *   checkgemm_call.c     calling a kernel and looking at the registers afterwards
  *   checkgemm_ukr.c      micro-kernels              checkgemm_pack.c   packing
+ *   checkgemm_stream.c   stream kernels             checkgemm_thin.c   thin products
  *   checkgemm_product.c  one product in hostile memory, used by the next two
  *   checkgemm_loops.c    loops, backends, GPU       checkgemm_blas.c   BLAS names, OpenBLAS
  *   checkgemm_big.c      sizes beyond 2^31 elements, deep shapes
@@ -86,6 +87,7 @@ const char *check_call(void (*f)(void), const int64_t *arguments);
 
 void check_ukr(struct check *k);
 void check_one_ukr(struct check *k, const struct xg_ukr *u);
+void check_one_stream(struct check *k, const struct xg_ukr *u);
 void check_pack(struct check *k);
 void check_one_pack(struct check *k, const struct xg_ukr *u);
 void check_loops(struct check *k);

@@ -415,12 +415,14 @@ static void check_listed(struct check *k, const struct xg_ukr *u)
 void check_ukr(struct check *k)
 {
   for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) {
-    if ((*u)->kind == XG_UKR_PACK || (*u)->kind >= XG_UKR_STREAM ||
+    if ((*u)->kind == XG_UKR_PACK || (*u)->kind == XG_UKR_STRIP ||
         !check_wants_kernel(k, (*u)->name))
       continue;
     const char *reason = check_ukr_reason(*u);
     if (reason)
       check_skip(k, (*u)->name, reason);
+    else if ((*u)->kind == XG_UKR_STREAM)
+      check_one_stream(k, *u);
     else
       check_one_ukr(k, *u);
     check_listed(k, *u);

@@ -96,6 +96,7 @@ tests_checkgemm_SOURCES = \
   tests/checkgemm_loops.c \
   tests/checkgemm_pack.c \
   tests/checkgemm_product.c \
+  tests/checkgemm_stream.c \
   tests/checkgemm_strip.c \
   tests/checkgemm_thin.c \
   tests/checkgemm_ukr.c
