@@ -188,7 +188,7 @@ static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
 static void axpy_range(const struct job *j, int64_t first, int64_t last, char *sums)
 {
   const struct thin *t = &j->t;
-  const int64_t steps = t->s <= 4 ? 8 : 16, most = stretch(t, j->u);
+  const int64_t steps = t->s <= 4 ? 8 : t->s <= 8 ? 16 : 32, most = stretch(t, j->u);
   for (int64_t l = first; l < last; l += most) {
     const int64_t run = min64(most, last - l);
     struct xg_stream x = {.l = run,

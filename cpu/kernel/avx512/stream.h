@@ -16,7 +16,7 @@
  *        W11    .  .
  *
  * axpy: a tile of s rows by up to 8 vectors along l, up to 16 sums in registers, over the steps of
- * k that one call has (the loops give 8 or 16: as many runs through memory side by side):
+ * k that one call has (the loops give 8 to 32: as many runs through memory side by side):
  *
  *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
  *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
@@ -252,15 +252,13 @@ static inline __attribute__((always_inline)) void axpy_s(const int s, const stru
   {                                                                                                \
     axpy_s(s, x);                                                                                  \
   }
-AXPY(1)
-AXPY(2)
-AXPY(3)
-AXPY(4)
-AXPY(5)
-AXPY(6) AXPY(7) AXPY(8) AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13) AXPY(14) AXPY(15) AXPY(16)
+/* clang-format off */
+AXPY(1) AXPY(2) AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8)
+AXPY(9) AXPY(10) AXPY(11) AXPY(12) AXPY(13) AXPY(14) AXPY(15) AXPY(16)
+/* clang-format on */
 #undef AXPY
 
-    static void axpy(const struct xg_stream *x)
+        static void axpy(const struct xg_stream *x)
 {
   static void (*const by_s[])(const struct xg_stream *) = {
       axpy_1, axpy_2,  axpy_3,  axpy_4,  axpy_5,  axpy_6,  axpy_7,  axpy_8,
