@@ -15,7 +15,8 @@
  * KC that satisfies the condition itself is taken, which leaves no way unused.
  *
  * Where L2 has many ways a quarter of it is left free all the same: pages of 4 KiB fall on its sets
- * by chance.
+ * by chance. Kernels that prefetch what is packed or read next, or read A in place from such pages,
+ * need more room for that: A gets three eighths.
  *
  * Large register tiles need no L1 at all. One step of k takes MR NR e / 64 cycles where 64 bytes of
  * FMA results are made a cycle, and (MR + NR) e / 32 cycles where L2 delivers 32 bytes a cycle. For
@@ -39,6 +40,7 @@ enum {
 /* A kernel and the caches, in bytes. */
 struct model {
   int64_t mr, nr, e;
+  int strided; /* reads A in place and prefetches what is next */
   int64_t way1, way2,
       way3; /* bytes of a way; L2 and L3 by the share of a core and of the L3's cores */
   int ways1, ways2, ways3; /* ways3 = 0: no L3 */
@@ -59,6 +61,7 @@ static struct model model_of(const struct xg_topo *t, const struct xg_ukr *u)
   struct model x = {.mr = u->mr,
                     .nr = u->nr,
                     .e = u->type == 'd' ? 8 : 4,
+                    .strided = u->strided != 0,
                     .way1 = t->l1d / t->l1d_ways,
                     .way2 = t->l2 / t->l2_sharing / t->l2_ways,
                     .ways1 = t->l1d_ways,
@@ -103,7 +106,8 @@ static int64_t kc_model(const struct model *x)
 static int64_t mc_model(const struct model *x, int64_t kc)
 {
   int64_t ways = x->ways2 - 1 - ceil_div(kc * x->nr * x->e, x->way2);
-  if (ways > x->ways2 * 3 / 4) ways = x->ways2 * 3 / 4;
+  const int64_t most = x->ways2 * 3 / (x->strided ? 8 : 4);
+  if (ways > most) ways = most;
   int64_t mc = (ways > 0 ? ways : 1) * x->way2 / (kc * x->e);
   return clamp(mc / x->mr * x->mr, x->mr, MC_MAX / x->mr * x->mr);
 }
@@ -138,4 +142,39 @@ void xg_blocking(const struct xg_topo *t, const struct xg_ukr *u, int64_t m, int
   out->kc = k <= kc ? k : even_block(k, kc, KC_STEP);
   out->mc = even_block(m, mc, x.mr);
   out->nc = even_block(n, nc, x.nr);
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+  while (b != 0) {
+    const int64_t r = a % b;
+    a = b, b = r;
+  }
+  return a;
+}
+
+/* Whether `runs` runs of `bytes`, `pitch` apart, fit in so many ways of a cache. Their starts fall
+ * on way/g places, so shorter runs than g leave sets unused. */
+static int fits_sets(int64_t runs, int64_t bytes, int64_t pitch, int64_t way, int64_t ways)
+{
+  const int64_t g = gcd(pitch, way);
+  return bytes >= g ? runs * bytes <= ways * way : runs * g <= ways * way;
+}
+
+/* Each sliver: MR lines at a time where it runs along k; else one step of k after the other, which
+ * must be near. */
+int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
+                      const struct xg_blocks *blocks, int64_t rs, int64_t cs)
+{
+  const struct model x = model_of(t, u);
+  enum { NEAR = 4096 };
+  const int64_t mc = blocks->mc, kc = blocks->kc, ways = x.ways2 * 3 / 4;
+  if (cs == 1 && rs >= kc) {
+    const int64_t pitch = rs * x.e;
+    return fits_sets(mc, kc * x.e, pitch, x.way2, ways) &&
+           fits_sets(x.mr, t->line, pitch, x.way1, x.ways1);
+  }
+  if (rs == 1 && cs >= mc)
+    return cs * x.e <= NEAR && fits_sets(kc, mc * x.e, cs * x.e, x.way2, ways);
+  return 0;
 }

@@ -119,6 +119,15 @@ static void blocks_of(const struct xg_problem *oriented, const struct xg_ukr *u,
   xg_blocking(xg_topo(), u, oriented->m, oriented->n, oriented->k, threads, b);
 }
 
+static int turn(struct xg_problem *oriented, const struct xg_ukr *u)
+{
+  const struct xg_problem *o = oriented;
+  struct xg_blocks b;
+  if (xg_is_scale_only(o) || xg_is_nothing(o)) return 0;
+  xg_blocking(xg_topo(), u, o->m, o->n, o->k, 1, &b);
+  return xg_orient_panel(u, b.kc, oriented);
+}
+
 static void predict(const struct xg_problem *p, const struct xg_ukr *u, struct xg_choice *c)
 {
   const int small = u->kind != XG_UKR_PANEL;
@@ -142,9 +151,10 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   struct xg_problem o;
   struct xg_blocks b = {0, 0, 0};
   const struct xg_ukr *u;
-  const int transposed = xg_orient(p, &o);
+  int transposed = xg_orient(p, &o);
   const xgemm_status status = pick_kernel(&o, r->kernel, &u);
   if (status != XGEMM_OK) return status;
+  if (u->kind == XG_UKR_PANEL) transposed ^= turn(&o, u);
   int threads = useful_threads(p, u);
   if (xg_is_scale_only(p) || xg_is_nothing(p)) threads = 1;
   if (threads > 1) {
@@ -190,6 +200,7 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   const struct xg_ukr *u = c->unit;
   const struct xg_blocks blocks = {c->mc, c->nc, c->kc};
   xg_orient(p, &o);
+  if (u->kind == XG_UKR_PANEL) turn(&o, u);
   /* Not c->threads: the default may have changed since the choice was made and remembered. */
   const int useful = alone(r) ? 1 : useful_threads(p, u);
   const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;

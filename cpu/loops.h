@@ -15,6 +15,9 @@ enum { XG_TILE_BYTES = 16384 };
  * if it transposed. Of a single row or column the strides that no element needs are set to 1. */
 int xg_orient(const struct xg_problem *p, struct xg_problem *oriented);
 
+/* Transposes an oriented product where panel kernel `u` is quicker with C's rows as its columns. */
+int xg_orient_panel(const struct xg_ukr *u, int64_t kc, struct xg_problem *oriented);
+
 static inline int xg_is_better_transposed(const struct xg_problem *p)
 {
   const int by_row = p->c.cs == 1 || p->n == 1, by_column = p->c.rs == 1 || p->m == 1;

@@ -21,6 +21,10 @@
  * of an element do not depend on m, n, or its place in the tile. Then C = fma(alpha, sum, beta*C),
  *     or alpha*sum when beta = 0.
  *   - c has the alignment of its element type only.
+ *   - A kernel that has `strided` computes the same, bits included, from an A that need not be
+ * packed: element (i,p) at a + i*rs_a + p*cs_a, any strides, and rows from m on are not read.
+ * Meanwhile, unless fetch->at is NULL, it prefetches into L2, by step p, the lines at fetch->at +
+ * p/8*outer + p%8*inner.
  *   - Callee-saved registers, MXCSR and the direction flag are left as they were.
  *
  * INPLACE kernels (kind XG_UKR_INPLACE): a whole small product, operands read where they are.
@@ -78,6 +82,15 @@
 
 typedef void xg_panel_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                          const void *b, const void *beta, void *c, int64_t rs_c);
+
+struct xg_fetch {
+  const void *at;
+  int64_t inner, outer; /* bytes */
+};
+
+typedef void xg_strided_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                           int64_t rs_a, int64_t cs_a, const void *b, const void *beta, void *c,
+                           int64_t rs_c, const struct xg_fetch *fetch);
 
 typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                            int64_t rs_a, int64_t cs_a, const void *b, int64_t rs_b,
@@ -182,6 +195,7 @@ struct xg_ukr {
   int flags;
   int priority;           /* among kernels of one isa, kind and type the highest is the default */
   xg_panel_fn *panel;     /* PANEL */
+  xg_strided_fn *strided; /* PANEL; NULL if it cannot read A in place */
   xg_inplace_fn *inplace; /* INPLACE */
   xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
   const struct xg_stream_fns *stream; /* STREAM */

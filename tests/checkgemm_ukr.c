@@ -9,7 +9,7 @@
 
 struct ukr_case {
   int64_t m, n, k;
-  int64_t rsa, csa, rsb; /* INPLACE only */
+  int64_t rsa, csa, rsb; /* PANEL: no rsb, and with an rsa the kernel's `strided` is called */
   int64_t rsc;
   double alpha, beta;
   char data; /* i integers, r reals */
@@ -79,7 +79,7 @@ static void rig_resize(struct rig *r)
 }
 
 struct call {
-  const struct xg_ukr *u;
+  void (*function)(void);
   int64_t arguments[14];
   const char *clobbered;
 };
@@ -87,9 +87,7 @@ struct call {
 static void call_kernel(void *argument)
 {
   struct call *c = argument;
-  void (*f)(void) =
-      c->u->kind == XG_UKR_PANEL ? (void (*)(void))c->u->panel : (void (*)(void))c->u->inplace;
-  c->clobbered = check_call(f, c->arguments);
+  c->clobbered = check_call(c->function, c->arguments);
 }
 
 static void set_scalar(struct rig *r, struct hostile *h, double value)
@@ -117,11 +115,16 @@ static void build(struct rig *r, const struct ukr_case *x, struct reference_rng 
   hostile_matrix_place(&r->c, x->m, x->n, x->rsc, 1, es, side);
   if (u->kind == XG_UKR_PANEL) {
     size_t bytes_a = (size_t)(x->k * u->mr) * es, bytes_b = (size_t)(x->k * u->nr) * es;
-    rig_need(&r->a.mem, bytes_a + 64);
+    if (x->rsa) {
+      rig_need(&r->a.mem, (size_t)hostile_span(x->m, x->k, x->rsa, x->csa) * es);
+      hostile_matrix_place(&r->a, x->m, x->k, x->rsa, x->csa, es, side);
+    } else {
+      rig_need(&r->a.mem, bytes_a + 64);
+      r->a.at = hostile_place(&r->a.mem, bytes_a, 64, side), r->a.rs = 1, r->a.cs = u->mr;
+      memset(r->a.at, 0, bytes_a);
+    }
     rig_need(&r->b.mem, bytes_b + 64);
-    r->a.at = hostile_place(&r->a.mem, bytes_a, 64, side), r->a.rs = 1, r->a.cs = u->mr;
     r->b.at = hostile_place(&r->b.mem, bytes_b, 64, side), r->b.rs = u->nr, r->b.cs = 1;
-    memset(r->a.at, 0, bytes_a);
     memset(r->b.at, 0, bytes_b);
   } else {
     rig_need(&r->a.mem, (size_t)hostile_span(x->m, x->k, x->rsa, x->csa) * es);
@@ -224,8 +227,24 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
   hostile_readonly(&r->a.mem);
   hostile_readonly(&r->b.mem);
 
-  struct call call = {u, {0}, NULL};
-  if (u->kind == XG_UKR_PANEL) {
+  struct call call = {0};
+  const struct xg_fetch fetch = {r->a.mem.room, 8 * x->k, 4096};
+  if (u->kind == XG_UKR_PANEL && x->rsa) {
+    int64_t arguments[] = {x->m,
+                           x->n,
+                           x->k,
+                           (intptr_t)r->alpha.data,
+                           (intptr_t)r->a.at,
+                           x->rsa,
+                           x->csa,
+                           (intptr_t)r->b.at,
+                           (intptr_t)r->beta.data,
+                           (intptr_t)r->c.at,
+                           x->rsc,
+                           (intptr_t)&fetch};
+    memcpy(call.arguments, arguments, sizeof arguments);
+    call.function = (void (*)(void))u->strided;
+  } else if (u->kind == XG_UKR_PANEL) {
     int64_t arguments[] = {x->m,
                            x->n,
                            x->k,
@@ -236,6 +255,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
                            (intptr_t)r->c.at,
                            x->rsc};
     memcpy(call.arguments, arguments, sizeof arguments);
+    call.function = (void (*)(void))u->panel;
   } else {
     int64_t arguments[] = {x->m,
                            x->n,
@@ -250,6 +270,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
                            (intptr_t)r->c.at,
                            x->rsc};
     memcpy(call.arguments, arguments, sizeof arguments);
+    call.function = (void (*)(void))u->inplace;
   }
   struct hostile_fault fault;
   long failures = k->failures;
@@ -294,6 +315,14 @@ static void set_scalars(struct ukr_case *x, unsigned pair)
 static const int64_t depths[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 25, 33, 64};
 enum { DEPTHS = sizeof depths / sizeof *depths };
 
+static void strided_case(struct check *k, struct rig *r, struct ukr_case x, unsigned turn)
+{
+  if (!r->u->strided) return;
+  const int64_t pad = turn / 8 % 3;
+  check_strides("rcg-xz"[turn % 6], x.m, x.k, pad, &x.rsa, &x.csa);
+  run_case(k, r, &x);
+}
+
 static void panel_cases(struct check *k, struct rig *r)
 {
   const struct xg_ukr *u = r->u;
@@ -314,6 +343,7 @@ static void panel_cases(struct check *k, struct rig *r)
           x.rsc = x.n + (int64_t[]){0, 1, 5, u->nr}[turn / 4 % 4];
           set_scalars(&x, turn * 7 / 4);
           run_case(k, r, &x);
+          strided_case(k, r, x, turn);
           if (k->silent && k->failures > failures) return;
         }
       }
@@ -324,6 +354,7 @@ static void panel_cases(struct check *k, struct rig *r)
     x.side = t & 1 ? 's' : 'e', x.data = t & 2 ? 'r' : 'i';
     set_scalars(&x, t == 0 ? 1 : 13);
     run_case(k, r, &x);
+    strided_case(k, r, x, (unsigned)t);
   }
 }
 
@@ -378,11 +409,15 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u)
   rig_open(&r, u);
   if (k->problem) {
     struct check_field fields[12];
-    struct ukr_case x = {u->mr, u->nr, 8, 1, u->mr, u->nr, u->nr, 1, 0, 'i', 'e'};
+    const int packed = u->kind == XG_UKR_PANEL;
+    struct ukr_case x = {u->mr, u->nr, 8,  packed ? 0 : 1, packed ? 0 : u->mr, u->nr, u->nr, 1,
+                         0,     'i',   'e'};
     case_fields(&x, fields);
     check_parse(k, fields);
     if (u->kind == XG_UKR_PANEL && (x.m > u->mr || x.n > u->nr || x.k < 1))
       check_skip(k, u->name, "the case is larger than the tile");
+    else if (packed && x.rsa && !u->strided)
+      check_skip(k, u->name, "the kernel reads packed panels only");
     else
       run_case(k, &r, &x);
   } else if (u->kind == XG_UKR_PANEL) {

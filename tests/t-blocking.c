@@ -15,6 +15,8 @@ static const struct xg_ukr d4x4 = {.type = 'd', .mr = 4, .nr = 4};
 static const struct xg_ukr *const kernels[] = {&s14x32, &d14x16, &s6x16, &d6x8, &s4x8, &d4x4};
 enum { KERNELS = 6 };
 
+static const int64_t huge = (int64_t)1 << 40;
+
 static void from_file(const char *name, struct xg_topo *t)
 {
   char path[1024];
@@ -92,6 +94,52 @@ static void captured_machines_give_the_expected_blocks(void **state)
   }
 }
 
+static void strided(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
+                    int64_t cs_a, const void *b, const void *beta, void *c, int64_t rs_c,
+                    const struct xg_fetch *fetch)
+{
+  (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)rs_a, (void)cs_a, (void)b, (void)beta;
+  (void)c, (void)rs_c, (void)fetch;
+}
+
+static const struct xg_ukr s8x48 = {.type = 's', .mr = 8, .nr = 48, .strided = strided};
+static const struct xg_ukr d8x24 = {.type = 'd', .mr = 8, .nr = 24, .strided = strided};
+
+static void kernels_that_prefetch_leave_more_of_l2(void **state)
+{
+  (void)state;
+  struct xg_topo t;
+  struct xg_blocks b;
+  from_file("zen4-2cores", &t);
+  xg_blocking(&t, &s8x48, huge, huge, huge, 1, &b);
+  assert_int_equal(b.mc, 192);
+  assert_int_equal(b.kc, 512);
+  xg_blocking(&t, &d8x24, huge, huge, huge, 1, &b);
+  assert_int_equal(b.mc, 96);
+  assert_int_equal(b.kc, 512);
+}
+
+static void a_stays_in_place_where_it_has_sets(void **state)
+{
+  (void)state;
+  struct xg_topo t;
+  from_file("zen4-2cores", &t);
+  const struct {
+    int64_t rs, cs;
+    int yes;
+  } rows[] = {{512, 1, 1},     {1000, 1, 1},  {1024, 1, 1},
+              {1040, 1, 1},    {2048, 1, 0},  {4096, 1, 0},
+              {4112, 1, 1},    {100, 1, 0},   {-1024, 1, 0},
+              {1, 192, 1},     {1, 1000, 1},  {1, 1024, 0},
+              {1, 4096, 0},    {1, 100, 0},   {3, 2, 0},
+              {1000, 2000, 0}, {65536, 1, 0}, {(int64_t)1 << 59, 1, 0},
+              {0, 1, 0}};
+  const struct xg_blocks b = {192, 4096, 512};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (xg_stays_in_place(&t, &s8x48, &b, rows[i].rs, rows[i].cs) != rows[i].yes)
+      fail_msg("strides %" PRId64 " %" PRId64, rows[i].rs, rows[i].cs);
+}
+
 /* ---------------------------------------------------------------- rules */
 
 static void obeys_the_rules(const struct xg_topo *t, const struct xg_ukr *u, int64_t m, int64_t n,
@@ -113,8 +161,6 @@ static void obeys_the_rules(const struct xg_topo *t, const struct xg_ukr *u, int
   xg_blocking(t, u, n, m, k, 1, &other);
   assert_int_equal(other.kc, b.kc);
 }
-
-static const int64_t huge = (int64_t)1 << 40;
 
 static void ordinary_and_huge_sizes_obey_the_rules(void **state)
 {
@@ -168,6 +214,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(captured_machines_give_the_expected_blocks),
+      cmocka_unit_test(kernels_that_prefetch_leave_more_of_l2),
+      cmocka_unit_test(a_stays_in_place_where_it_has_sets),
       cmocka_unit_test(ordinary_and_huge_sizes_obey_the_rules),
       cmocka_unit_test(absurd_caches_obey_the_rules),
   };

@@ -20,14 +20,16 @@
 #error "compile this file with -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma"
 #endif
 #include <immintrin.h>
+#include <stddef.h>
 #include "../../ukr.h"
 
-enum { MR = 8, NR = 24, VECS = 3, VL = 8, PREFETCH = 8, STEPS = 8 };
+enum { MR = 8, NR = 24, VECS = 3, VL = 8, PREFETCH = 8, STEPS = 8, NEAR = 128 };
 
 struct args {
-  int64_t k, rs_c;
+  int64_t k, rs_a, cs_a, rs_c;
   const double *a, *b;
   double alpha, beta, *c;
+  struct xg_fetch fetch;
   __mmask8 last; /* columns of the last vector */
 };
 
@@ -39,21 +41,32 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   for (int i = 0; i < rows; i++)
 #pragma GCC unroll 3
     for (int v = 0; v < vecs; v++) acc[i][v] = _mm512_setzero_pd();
-  const double *a = x->a, *b = x->b, *c = x->c;
+  const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs;
+  const double *a[3] = {x->a, x->a + 3 * rs, x->a + 6 * rs}, *b = x->b, *c = x->c;
+  const char *fetch = x->fetch.at;
   int64_t left = x->k;
+  if (left <= NEAR) c += MR * x->rs_c;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
-   * and keep A and B waiting. The last round does what is left. */
+   * and keep A and B waiting. So it is with what is fetched for later. */
   for (int row = 0; left > 0; row++) {
-    int64_t steps = row < rows && left > STEPS ? STEPS : left;
+    const int64_t round = (row < rows || fetch) && left > STEPS ? STEPS : left;
+    if (row < rows) {
 #pragma GCC unroll 3
-    for (int v = 0; v < vecs; v++) _mm_prefetch((const char *)(c + v * VL), _MM_HINT_T0);
-    _mm_prefetch((const char *)(c + VL * vecs - 1), _MM_HINT_T0);
-    c += row < rows - 1 ? x->rs_c : 0;
-    left -= steps;
+      for (int v = 0; v < vecs; v++) _mm_prefetch((const char *)(c + v * VL), _MM_HINT_T0);
+      _mm_prefetch((const char *)(c + VL * vecs - 1), _MM_HINT_T0);
+      c += x->rs_c;
+    }
+    if (fetch) {
+      const char *line = fetch;
+#pragma GCC unroll 8
+      for (int i = 0; i < STEPS; i++, line += x->fetch.inner) _mm_prefetch(line, _MM_HINT_T1);
+      fetch += x->fetch.outer;
+    }
+    left -= round;
 #pragma GCC unroll 1
-    for (; steps > 0; steps--) {
+    for (int64_t steps = round; steps > 0; steps--) {
       __m512d row_of_b[VECS];
-      _mm_prefetch((const char *)(a + PREFETCH * MR), _MM_HINT_T0);
+      _mm_prefetch((const char *)(a[0] + ahead), _MM_HINT_T0);
 #pragma GCC unroll 3
       for (int v = 0; v < vecs; v++) {
         row_of_b[v] = _mm512_load_pd(b + v * VL);
@@ -61,11 +74,13 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       }
 #pragma GCC unroll 8
       for (int i = 0; i < rows; i++) {
-        const __m512d ai = _mm512_set1_pd(a[i]);
+        const __m512d ai = _mm512_set1_pd(a[i / 3][i % 3 * rs]);
 #pragma GCC unroll 3
         for (int v = 0; v < vecs; v++) acc[i][v] = _mm512_fmadd_pd(ai, row_of_b[v], acc[i][v]);
       }
-      a += MR, b += NR;
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; i++) a[i] += cs;
+      b += NR;
     }
   }
 
@@ -79,6 +94,8 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       __m512d r;
       if (x->beta == 0)
         r = _mm512_mul_pd(alpha, acc[i][v]);
+      else if (x->beta == 1)
+        r = _mm512_fmadd_pd(alpha, acc[i][v], _mm512_maskz_loadu_pd(mask, c));
       else
         r = _mm512_fmadd_pd(alpha, acc[i][v], _mm512_mul_pd(beta, _mm512_maskz_loadu_pd(mask, c)));
       _mm512_mask_storeu_pd(c, mask, r);
@@ -117,16 +134,20 @@ static inline __attribute__((always_inline)) void rows_of(const int vecs, int64_
   }
 }
 
-static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b,
-                   const void *beta, void *c, int64_t rs_c)
+static void strided(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
+                    int64_t cs_a, const void *b, const void *beta, void *c, int64_t rs_c,
+                    const struct xg_fetch *fetch)
 {
   const struct args x = {k,
+                         rs_a,
+                         cs_a,
                          rs_c,
                          a,
                          b,
                          *(const double *)alpha,
                          *(const double *)beta,
                          c,
+                         *fetch,
                          (__mmask8)(0xffu >> ((-n) & (VL - 1)))};
   if (n > 2 * VL)
     rows_of(3, m, &x);
@@ -134,6 +155,13 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
     rows_of(2, m, &x);
   else
     rows_of(1, m, &x);
+}
+
+static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b,
+                   const void *beta, void *c, int64_t rs_c)
+{
+  const struct xg_fetch none = {NULL, 0, 0};
+  strided(m, n, k, alpha, a, 1, MR, b, beta, c, rs_c, &none);
 }
 
 const struct xg_ukr dgemm_avx512_8x24 = {
@@ -146,4 +174,5 @@ const struct xg_ukr dgemm_avx512_8x24 = {
     .flags = XG_UKR_MASKED,
     .priority = 20,
     .panel = kernel,
+    .strided = strided,
 };
