@@ -162,17 +162,17 @@ static int fits_sets(int64_t runs, int64_t bytes, int64_t pitch, int64_t way, in
 }
 
 /* Each sliver: MR lines at a time where it runs along k; else one step of k after the other, which
- * must be near. */
+ * must be near. Where few slivers of B use A, packing costs more than what L2 loses. */
 int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
-                      const struct xg_blocks *blocks, int64_t rs, int64_t cs)
+                      const struct xg_blocks *blocks, int64_t n, int64_t rs, int64_t cs)
 {
   const struct model x = model_of(t, u);
-  enum { NEAR = 4096 };
+  enum { NEAR = 4096, FEW_SLIVERS = 8 };
   const int64_t mc = blocks->mc, kc = blocks->kc, ways = x.ways2 * 3 / 4;
   if (cs == 1 && rs >= kc) {
     const int64_t pitch = rs * x.e;
-    return fits_sets(mc, kc * x.e, pitch, x.way2, ways) &&
-           fits_sets(x.mr, t->line, pitch, x.way1, x.ways1);
+    return fits_sets(x.mr, t->line, pitch, x.way1, x.ways1) &&
+           (n <= FEW_SLIVERS * x.nr || fits_sets(mc, kc * x.e, pitch, x.way2, ways));
   }
   if (rs == 1 && cs >= mc)
     return cs * x.e <= NEAR && fits_sets(kc, mc * x.e, cs * x.e, x.way2, ways);

@@ -17,9 +17,10 @@ struct xg_blocks {
 void xg_blocking(const struct xg_topo *t, const struct xg_ukr *u, int64_t m, int64_t n, int64_t k,
                  int threads, struct xg_blocks *out);
 
-/* Whether a block of A with these strides, in elements, can be read where it is as quickly as a
- * packed one: in order, and neither L1 nor L2 loses part of it for want of sets. */
+/* Whether a block of A with these strides, in elements, to be multiplied by n columns of B, is read
+ * where it is as quickly as packed: in order, and neither L1 nor L2 loses part of it for want of
+ * sets. */
 int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
-                      const struct xg_blocks *blocks, int64_t rs, int64_t cs);
+                      const struct xg_blocks *blocks, int64_t n, int64_t rs, int64_t cs);
 
 #endif

@@ -445,8 +445,8 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
                   .packer = xg_ukr_best(oriented->type, XG_UKR_PACK),
                   .blocks = *blocks,
                   .e = (int64_t)xg_sizeof(oriented->type)};
-  j.a_in_place =
-      u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->a.rs, oriented->a.cs);
+  j.a_in_place = u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->n, oriented->a.rs,
+                                                 oriented->a.cs);
   if (oriented->type == XGEMM_F64) {
     j.alpha.d = oriented->alpha, j.beta.d = oriented->beta, j.one.d = 1;
   } else {

@@ -136,8 +136,9 @@ static void a_stays_in_place_where_it_has_sets(void **state)
               {0, 1, 0}};
   const struct xg_blocks b = {192, 4096, 512};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (xg_stays_in_place(&t, &s8x48, &b, rows[i].rs, rows[i].cs) != rows[i].yes)
+    if (xg_stays_in_place(&t, &s8x48, &b, 4096, rows[i].rs, rows[i].cs) != rows[i].yes)
       fail_msg("strides %" PRId64 " %" PRId64, rows[i].rs, rows[i].cs);
+  assert_true(xg_stays_in_place(&t, &s8x48, &b, 100, 65536, 1));
 }
 
 /* ---------------------------------------------------------------- rules */
