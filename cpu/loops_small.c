@@ -14,6 +14,7 @@
 enum {
   SLIVER_BYTES = 32 * 1024,      /* a sliver of B turned on the stack */
   INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
+  LONG_K_N = 128,                /* so narrow a C that k may be cut, and C read again */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself, */
   FEW_ROWS = 8,                  /* and so it has for blocks of fewer rows, which read more, */
   FEW_ROWS_MNK = 1024 * 1024     /* beyond this */
@@ -46,8 +47,8 @@ int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
    * pack for. */
   if (o->m <= u->mr || o->n == 1) return 1;
   /* Each factor is bounded before it is multiplied: no overflow. */
-  return o->k <= kc_limit(u) && o->m <= INPLACE_MK && o->m * o->k <= INPLACE_MK && o->n <= most &&
-         o->m * o->k * o->n <= most;
+  return (o->k <= kc_limit(u) || (o->n <= LONG_K_N && o->k <= INPLACE_MK)) && o->m <= INPLACE_MK &&
+         o->m * o->k <= INPLACE_MK && o->n <= most && o->m * o->k * o->n <= most;
 }
 
 /* Whether a cache maps B's rows to few sets, and they are used by several blocks of rows. */
