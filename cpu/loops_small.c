@@ -12,9 +12,9 @@
 #include "ukr_find.h"
 
 enum {
-  SLIVER_BYTES = 32 * 1024,      /* a sliver of B turned on the stack */
-  INPLACE_MK = 256 * 256,        /* elements of A, read again for each sliver of B: L2 holds them */
-  LONG_K_N = 128,                /* so narrow a C that k may be cut, and C read again */
+  SLIVER_BYTES = 32 * 1024, /* a sliver of B turned on the stack */
+  INPLACE_MK = 256 * 256,   /* elements of A, read again for each sliver of B: L2 holds them */
+  LONG_K = 128, /* columns, or rows, up to which k may be cut: C is read again each time */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself, */
   FEW_ROWS = 8,                  /* and so it has for blocks of fewer rows, which read more, */
   FEW_ROWS_MNK = 1024 * 1024     /* beyond this */
@@ -39,6 +39,14 @@ int64_t xg_small_kc(const struct xg_ukr *u, int64_t k)
   return (k + cuts - 1) / cuts;
 }
 
+/* Whether a cache maps rows of k elements or of B to few sets, and they are used again by several
+ * blocks of rows. */
+static inline int few_sets(const struct xg_ukr *u, int64_t m, int64_t k, int64_t rs_b)
+{
+  enum { FEW_SETS = 1024 };
+  return m > u->mr && k > 16 && rs_b * (int64_t)xg_sizeof(xg_ukr_type(u)) % FEW_SETS == 0;
+}
+
 int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
 {
   const int64_t most = u->mr < FEW_ROWS ? FEW_ROWS_MNK : INPLACE_MNK;
@@ -46,16 +54,11 @@ int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
   /* A single block of rows uses every element of B once, a single column every one of A: nothing to
    * pack for. */
   if (o->m <= u->mr || o->n == 1) return 1;
+  /* So small a C is read and written again for each piece of k. */
+  if (o->m <= LONG_K && o->n <= 3 * u->nr && !few_sets(u, o->m, o->k, o->a.rs)) return 1;
   /* Each factor is bounded before it is multiplied: no overflow. */
-  return (o->k <= kc_limit(u) || (o->n <= LONG_K_N && o->k <= INPLACE_MK)) && o->m <= INPLACE_MK &&
+  return (o->k <= kc_limit(u) || (o->n <= LONG_K && o->k <= INPLACE_MK)) && o->m <= INPLACE_MK &&
          o->m * o->k <= INPLACE_MK && o->n <= most && o->m * o->k * o->n <= most;
-}
-
-/* Whether a cache maps B's rows to few sets, and they are used by several blocks of rows. */
-static inline int few_sets(const struct xg_ukr *u, int64_t m, int64_t k, int64_t rs_b)
-{
-  enum { FEW_SETS = 1024 };
-  return m > u->mr && k > 16 && rs_b * (int64_t)xg_sizeof(xg_ukr_type(u)) % FEW_SETS == 0;
 }
 
 /* Whether to copy B, which changes no bit: it does not run along n, or few_sets(). */
