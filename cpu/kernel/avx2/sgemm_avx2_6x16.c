@@ -16,15 +16,17 @@
 #if !defined(__AVX2__) || !defined(__FMA__)
 #error "compile this file with -mavx2 -mfma"
 #endif
+#include <stddef.h>
 #include "../../ukr.h"
 #include "part.h"
 
-enum { MR = 6, NR = 16, VL = 8, PREFETCH = 16, STEPS = 16 };
+enum { MR = 6, NR = 16, VL = 8, PREFETCH = 16, STEPS = 8 };
 
 struct args {
   int64_t k, rs_a, cs_a, rs_c;
   const float *a, *b;
   float alpha, beta, *c;
+  struct xg_fetch fetch;
   int64_t last; /* columns of the last vector */
 };
 
@@ -50,14 +52,23 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   for (int i = 0; i < rows; i++) acc[i][0] = acc[i][1] = _mm256_setzero_ps();
   const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs;
   const float *a[2] = {x->a, x->a + 3 * rs}, *b = x->b, *row_of_c = x->c;
+  const char *fetch = x->fetch.at;
   int64_t left = x->k;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
-   * and keep A and B waiting. The last round does what is left. */
+   * and keep A and B waiting. So it is with what is fetched for later. */
   for (int row = 0; left > 0; row++) {
-    int64_t steps = row < rows && left > STEPS ? STEPS : left;
-    _mm_prefetch((const char *)row_of_c, _MM_HINT_T0);
-    _mm_prefetch((const char *)(row_of_c + vecs * VL - 1), _MM_HINT_T0);
-    row_of_c += row < rows - 1 ? x->rs_c : 0;
+    int64_t steps = (row < rows || fetch) && left > STEPS ? STEPS : left;
+    if (row < rows) {
+      _mm_prefetch((const char *)row_of_c, _MM_HINT_T0);
+      _mm_prefetch((const char *)(row_of_c + vecs * VL - 1), _MM_HINT_T0);
+      row_of_c += x->rs_c;
+    }
+    if (fetch) {
+      const char *line = fetch;
+#pragma GCC unroll 8
+      for (int i = 0; i < STEPS; i++, line += x->fetch.inner) _mm_prefetch(line, _MM_HINT_T1);
+      fetch += x->fetch.outer;
+    }
     left -= steps;
 #pragma GCC unroll 2
     for (; steps > 0; steps--) {
@@ -108,19 +119,21 @@ static inline __attribute__((always_inline)) void rows_of(const int vecs, int64_
   }
 }
 
-static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b,
-                   const void *beta, void *c, int64_t rs_c)
+static void strided(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
+                    int64_t cs_a, const void *b, const void *beta, void *c, int64_t rs_c,
+                    const struct xg_fetch *fetch)
 {
   const struct args x = {
       .k = k,
-      .rs_a = 1,
-      .cs_a = MR,
+      .rs_a = rs_a,
+      .cs_a = cs_a,
       .rs_c = rs_c,
       .a = a,
       .b = b,
       .alpha = *(const float *)alpha,
       .beta = *(const float *)beta,
       .c = c,
+      .fetch = *fetch,
       .last = n > VL ? n - VL : n,
   };
   if (m == MR && n == NR)
@@ -129,6 +142,13 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
     rows_of(2, m, &x);
   else
     rows_of(1, m, &x);
+}
+
+static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, const void *b,
+                   const void *beta, void *c, int64_t rs_c)
+{
+  const struct xg_fetch none = {NULL, 0, 0};
+  strided(m, n, k, alpha, a, 1, MR, b, beta, c, rs_c, &none);
 }
 
 const struct xg_ukr sgemm_avx2_6x16 = {
@@ -141,4 +161,5 @@ const struct xg_ukr sgemm_avx2_6x16 = {
     .flags = XG_UKR_MASKED,
     .priority = 10,
     .panel = kernel,
+    .strided = strided,
 };
