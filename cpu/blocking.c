@@ -174,7 +174,11 @@ int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
     return fits_sets(x.mr, t->line, pitch, x.way1, x.ways1) &&
            (n <= FEW_SLIVERS * x.nr || fits_sets(mc, kc * x.e, pitch, x.way2, ways));
   }
-  if (rs == 1 && cs >= mc)
-    return cs * x.e <= NEAR && fits_sets(kc, mc * x.e, cs * x.e, x.way2, ways);
+  if (rs == 1 && cs >= mc) {
+    /* Slivers that begin and end within lines meet them twice: L1 must keep these meanwhile. */
+    const int whole_lines = t->line % (x.mr * x.e) == 0;
+    return cs * x.e <= NEAR && fits_sets(kc, mc * x.e, cs * x.e, x.way2, ways) &&
+           (whole_lines || fits_sets(kc, x.mr * x.e, cs * x.e, x.way1, x.ways1));
+  }
   return 0;
 }

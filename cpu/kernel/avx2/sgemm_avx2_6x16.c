@@ -20,7 +20,7 @@
 #include "../../ukr.h"
 #include "part.h"
 
-enum { MR = 6, NR = 16, VL = 8, PREFETCH = 16, STEPS = 8 };
+enum { MR = 6, NR = 16, VL = 8, PREFETCH = 16, STEPS = 8, NEAR = 4 };
 
 struct args {
   int64_t k, rs_a, cs_a, rs_c;
@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   __m256 acc[MR][2];
 #pragma GCC unroll 6
   for (int i = 0; i < rows; i++) acc[i][0] = acc[i][1] = _mm256_setzero_ps();
-  const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs;
+  const int64_t rs = x->rs_a, cs = x->cs_a, ahead = (cs > MR ? NEAR : PREFETCH) * cs;
   const float *a[2] = {x->a, x->a + 3 * rs}, *b = x->b, *row_of_c = x->c;
   const char *fetch = x->fetch.at;
   int64_t left = x->k;
