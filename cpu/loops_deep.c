@@ -29,7 +29,7 @@ enum {
   BLOCKS = 512 * 1024, /* bytes of a thread's copies: half of L2 */
   MOST_KC = 512,
   KC_STEP = 16,
-  AHEAD = 64 /* lines */
+  AHEAD = 32 /* lines */
 };
 
 struct side { /* A or B, and where its copies go */
@@ -117,6 +117,18 @@ static struct xg_copy copy_of(const struct job *j, const struct side *s, int64_t
   return c;
 }
 
+/* Copying ends with the block if each step of its tiles does so much of it. */
+static uint32_t pace_of(const struct job *j, const struct xg_copy *copy, int64_t k)
+{
+  const int64_t vl = j->u->nr;
+  double vectors = 0, tiles = 0;
+  for (; copy; copy = copy->next) vectors += (copy->rows + 1) * ((copy->cols + vl - 1) / vl);
+  for (int64_t n = j->p.n; n > 0; n -= xg_sliver(n, vl)) tiles++;
+  tiles *= (j->p.m + j->u->mr - 1) / j->u->mr;
+  const double pace = vectors / (tiles * k) * 4294967296.0 + 1;
+  return pace < UINT32_MAX ? (uint32_t)pace : UINT32_MAX;
+}
+
 /* Links what is to be copied for steps p .. p+k-1. */
 static struct xg_copy *copies(const struct job *j, int64_t p, int64_t k, struct block *to)
 {
@@ -159,6 +171,7 @@ static void strips(const struct job *j, const struct block *x, int64_t k, int fi
                        .rs_b = j->b.width ? j->b.width : j->b.ld,
                        .rs_c = j->n_sums,
                        .first = first,
+                       .pace = pace_of(j, *copy, k),
                        .copy = *copy};
   const int64_t next_a = a->width ? mr * k : mr * s.rs_a;
   for (int64_t i = 0; i < j->p.m; i += mr) {

@@ -21,7 +21,7 @@
 
 enum {
   ALIGN = 64,
-  MOST_K = 64,
+  MOST_K = 32,
   LEAST_N = 48,
   C_BYTES = 1 << 20, /* of a C worth the trouble */
   B_BYTES = 256 * 1024,

@@ -71,8 +71,8 @@
  *     follows before the kernel returns.
  *   - sum: C holds sums, 0 where `first` is set, and the products are added to them one by one, so
  *     pieces of k one after the other make one chain of additions.
- *   - `copy`, sum only: what to copy meanwhile, a vector each step of k. It is left where it stands
- *     when the strip is through, its rest is for the next strip, or for copy_rest.
+ *   - `copy`, sum only: what to copy meanwhile, `pace` vectors in 2^32 steps of k. It is left where
+ * it stands when the strip is through, its rest is for the next strip, or for copy_rest.
  *   - fold: row of n elements, C = alpha * (sums of the parts in increasing order) + beta*C.
  */
 #ifndef XG_UKR_H
@@ -146,6 +146,7 @@ struct xg_strip {
   const void *alpha, *beta; /* store */
   int stream;
   int first;            /* sum */
+  uint32_t pace;        /* sum: vectors to copy in 2^32 steps of a tile */
   struct xg_copy *copy; /* sum: NULL if there is nothing to copy, or when all is done */
 };
 

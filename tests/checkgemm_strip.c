@@ -23,7 +23,7 @@ static void dress(struct check_product *x, int turn)
 
 static void check_flat(struct check *k, char type)
 {
-  static const int64_t lengths[] = {131, 257, 600, 4111}, depths[] = {1, 2, 7, 16, 33, 64};
+  static const int64_t lengths[] = {131, 257, 600, 4111}, depths[] = {1, 2, 7, 16, 31, 32};
   const int step = k->tier == CHECK_QUICK ? 3 : 1;
   for (int turn = 0; turn < 48; turn += step) {
     struct check_product x = {.type = type, .k = depths[turn % 6]};
@@ -67,7 +67,7 @@ static void check_deep(struct check *k, char type)
 static void check_taken(struct check *k, xgemm_type type)
 {
   const struct xg_ukr *u = xg_ukr_best(type, XG_UKR_STRIP);
-  struct xg_problem flat = {.type = type, .m = 131, .n = 2048, .k = 33};
+  struct xg_problem flat = {.type = type, .m = 131, .n = 2048, .k = 32};
   struct xg_problem deep = {.type = type, .m = 17, .n = 24, .k = 4096};
   flat.c.cs = 1;
   if (u && (!xg_is_flat(&flat, u) || !xg_is_deep(&deep, u)))

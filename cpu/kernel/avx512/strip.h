@@ -13,8 +13,9 @@
  * as leading dimension evicts none. The tiles of a strip follow one another along the rows of C:
  * runs of whole pages, whatever the leading dimension.
  *
- * What is copied goes through a register, a vector in each step: its loads wait for memory
- * while the FMAs go on.
+ * What is copied goes through a register, a vector at a time: its loads wait for memory
+ * while the FMAs go on. It is spread over all steps: a core has few buffers for lines on their way
+ * from memory, and once they are taken the FMAs wait too.
  */
 enum { MR = 8, VECS = 3, PREFETCH = 8, LINE = 64 };
 enum kind { STORE, SUM };
@@ -110,6 +111,7 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       for (int v = 0; v < vecs; v++) __builtin_prefetch(c + i * rs_c + (vecs + v) * VL, 1);
   }
   struct place t = resume(kind == SUM ? x->copy : NULL);
+  uint32_t due = 0;
   const int64_t ahead = kind == SUM && x->copy ? x->copy->ahead : 0;
 #pragma GCC unroll 1
   for (int64_t p = x->k; p > 0; p--) {
@@ -125,9 +127,9 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
 #pragma GCC unroll 3
       for (int v = 0; v < vecs; v++) sum[i][v] = fmadd(ai, y[v], sum[i][v]);
     }
-    if (kind == SUM && t.left > 0) {
+    if (kind == SUM && t.left > 0 && __builtin_add_overflow(due, x->pace, &due)) {
       if (t.left > VL) {
-        __builtin_prefetch(t.from + ahead, 0, 2);
+        __builtin_prefetch(t.from + ahead);
         store(t.to, load(t.from));
         t.from += VL, t.to += VL, t.left -= VL;
       } else {
