@@ -20,6 +20,7 @@ struct xgb_case {
   int threads; /* 0: the engine's own default */
   int64_t lda, ldb, ldc;
   int has_layout;        /* the shape file gave the storage */
+  int tiny_a;            /* the shape file wants an A of subnormal numbers */
   char only_type[4];     /* the shape file has it for this type only, "" for any */
   char remark[XGB_NAME]; /* of the shape file: figures reported elsewhere */
 };

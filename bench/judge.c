@@ -57,7 +57,7 @@ static double seconds(const struct xgb_json *r)
 
 /* ---------------------------------------------------------------- statistics */
 
-enum combine { SMALLEST, LARGEST, MEAN, SPREAD, COUNT };
+enum combine { SMALLEST, LARGEST, MEAN, SPREAD, BEHIND, COUNT };
 
 static double ratio_of(const struct xgb_json *own, const struct xgb_json *peer)
 {
@@ -115,6 +115,7 @@ static const struct statistic {
     {"min_percent", SMALLEST, percent_of},
     {"min_share", SMALLEST, share_of},
     {"spread", SPREAD, rate_of},
+    {"behind", BEHIND, rate_of},
     {"max_error", LARGEST, error_of},
     {"mean_error", MEAN, error_of},
     {"different", COUNT, NULL},
@@ -148,7 +149,7 @@ static double row_value(const struct xgb_goal *g, const struct statistic *s,
 struct tally {
   double value;
   int rows, bad;
-  double logs, total, low, high;
+  double logs, total, low, high, head; /* head: of the first row */
   char where[128];
 };
 
@@ -159,6 +160,11 @@ static void name_row(struct tally *t, const struct xgb_json *row)
            xgb_json_number(row, "threads"));
 }
 
+static int in_groups(const struct statistic *s)
+{
+  return s->combine == SPREAD || s->combine == BEHIND;
+}
+
 /* The row that is named is the worst. */
 static void take(struct tally *t, const struct statistic *s, double value,
                  const struct xgb_json *row)
@@ -167,8 +173,9 @@ static void take(struct tally *t, const struct statistic *s, double value,
   t->rows++;
   t->bad += isnan(value);
   if (isnan(value)) return;
-  int low_is_bad = s->combine == SMALLEST || s->combine == SPREAD || s->value == ratio_of;
+  int low_is_bad = s->combine == SMALLEST || in_groups(s) || s->value == ratio_of;
   int worse = first || (low_is_bad ? value < t->low : value > t->high);
+  t->head = first ? value : t->head;
   t->low = first || value < t->low ? value : t->low;
   t->high = first || value > t->high ? value : t->high;
   t->logs += s->combine == MEAN ? log(value) : 0;
@@ -184,6 +191,7 @@ static void conclude(struct tally *t, const struct statistic *s)
              : s->combine == LARGEST ? t->high
              : s->combine == MEAN    ? exp(t->logs / good)
              : s->combine == SPREAD  ? 100 * (t->high / t->low - 1)
+             : s->combine == BEHIND  ? 100 * (t->high / t->head - 1)
                                      : t->total;
 }
 
@@ -201,13 +209,14 @@ static void tally_rows(const struct xgb_goal *g, const struct statistic *s,
   conclude(t, s);
 }
 
-/* A spread is that of rows of one type and thread count: the widest of those. */
+/* A spread, or how far the first row is behind, is that of rows of one type and thread count: the
+ * widest of those. */
 static void tally_file(const struct xgb_goal *g, const struct statistic *s,
                        const struct xgb_json *file, struct tally *t)
 {
   const struct xgb_json *rows = xgb_json_get(file, "rows");
   if (!rows) return;
-  if (s->combine != SPREAD) {
+  if (!in_groups(s)) {
     tally_rows(g, s, rows, NULL, t);
     return;
   }

@@ -46,6 +46,7 @@ shapes_DATA = \
   bench/shapes/around.txt \
   bench/shapes/batched.txt \
   bench/shapes/bound.txt \
+  bench/shapes/cases.txt \
   bench/shapes/cliffs.txt \
   bench/shapes/deepbench.txt \
   bench/shapes/hpl.txt \

@@ -52,14 +52,17 @@ static uint64_t next(uint64_t *state)
   return z ^ (z >> 31);
 }
 
-static void fill(void *buffer, size_t bytes, xgemm_type type, uint64_t seed)
+/* In (-1, 1), or a little below the smallest normal number. */
+static void fill(void *buffer, size_t bytes, xgemm_type type, uint64_t seed, int tiny)
 {
+  const double d = tiny ? 0x1p-1022 : 1;
+  const float f = tiny ? 0x1p-126f : 1;
   if (type == XGEMM_F64)
     for (size_t i = 0; i < bytes / sizeof(double); i++)
-      ((double *)buffer)[i] = (double)(int64_t)next(&seed) * 0x1p-63;
+      ((double *)buffer)[i] = (double)(int64_t)next(&seed) * 0x1p-63 * d;
   else
     for (size_t i = 0; i < bytes / sizeof(float); i++)
-      ((float *)buffer)[i] = (float)((int64_t)next(&seed) >> 32) * 0x1p-31f;
+      ((float *)buffer)[i] = (float)((int64_t)next(&seed) >> 32) * 0x1p-31f * f;
 }
 
 int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c)
@@ -80,10 +83,11 @@ int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c)
     if (make_room(wanted[i].buffer, &o->room[i], wanted[i].bytes, o->pages, &fresh)) return -1;
     if (i == 2) continue;
     /* What is random already stays: filling is slower than many a product. */
-    if (fresh || o->filled_type[i] != (int)c->type + 1 || o->filled[i] < wanted[i].bytes) {
-      fill(*wanted[i].buffer, wanted[i].bytes, c->type, (uint64_t)i + 1);
+    const int tiny = i == 0 && c->tiny_a, kind = 1 + (int)c->type + (tiny ? 100 : 0);
+    if (fresh || o->filled_type[i] != kind || o->filled[i] < wanted[i].bytes) {
+      fill(*wanted[i].buffer, wanted[i].bytes, c->type, (uint64_t)i + 1, tiny);
       o->filled[i] = wanted[i].bytes;
-      o->filled_type[i] = (int)c->type + 1;
+      o->filled_type[i] = kind;
     }
   }
   return 0;

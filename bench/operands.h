@@ -16,7 +16,7 @@ struct xgb_operands {
   long sets;
   size_t room[4];       /* bytes of the four host buffers, which are kept from case to case */
   size_t filled[4];     /* bytes of them that are random */
-  int filled_type[4];   /* 1 + the type of the random elements */
+  int filled_type[4];   /* 1 + the type of the random elements, + 100 if tiny */
   enum xgb_pages pages; /* of the host buffers; set before the first use */
 };
 

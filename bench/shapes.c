@@ -182,7 +182,8 @@ static int is_trans(const char *word)
   return (word[0] == 'N' || word[0] == 'T') && word[1] == 0;
 }
 
-/* The words after the name: alpha=X, beta=X, layout=row, type=f64; and a remark behind a bar. */
+/* The words after the name: alpha=X, beta=X, layout=row, type=f64, a=tiny; and a remark behind a
+ * bar. */
 static int read_extras(struct xgb_case *c, char *rest)
 {
   char *bar = strchr(rest, '|');
@@ -198,6 +199,10 @@ static int read_extras(struct xgb_case *c, char *rest)
     }
     if (strcmp(word, "type=f32") == 0 || strcmp(word, "type=f64") == 0) {
       memcpy(c->only_type, word + 5, sizeof c->only_type);
+      continue;
+    }
+    if (strcmp(word, "a=tiny") == 0) {
+      c->tiny_a = 1;
       continue;
     }
     double *target = strncmp(word, "alpha=", 6) == 0  ? &c->alpha
@@ -257,9 +262,10 @@ int xgb_shapes_file(struct xgb_shapes *s, const char *asked)
     char *start = line;
     while (isspace((unsigned char)*start)) start++;
     if (*start && read_line(s, start))
-      bad = xgb_error("%s:%d: expected \"m n k transA transB batch name [alpha=X] [beta=X] "
-                      "[layout=row] [type=f64] [| remark]\" with N or T, or \"options: FLAGS\"",
-                      path, number);
+      bad = xgb_error(
+          "%s:%d: expected \"m n k transA transB batch name [alpha=X] [beta=X] "
+          "[layout=row] [type=f64] [a=tiny] [| remark]\" with N or T, or \"options: FLAGS\"",
+          path, number);
   }
   fclose(file);
   if (!bad && pattern) keep_matching(s, before, pattern);

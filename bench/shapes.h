@@ -10,7 +10,7 @@
  *
  * In a file, one shape a line, in the sense of column-major storage; # starts a comment:
  *
- *   m n k transA transB batch name [alpha=X] [beta=X] [layout=row] [type=f64] [| remark]
+ *   m n k transA transB batch name [alpha=X] [beta=X] [layout=row] [type=f64] [a=tiny] [| remark]
  *   options: FLAGS          flags of `xgemm bench` that hold unless the command line says otherwise
  */
 #ifndef XGB_SHAPES_H
