@@ -31,6 +31,7 @@ struct big {
   int threads;           /* 0: the default, through the Fortran name; else xgemm() on the CPU */
 };
 
+/* MEM-07, MEM-08: the last six. */
 static const struct big bigs[] = {
     {"dgemm_ A spans 2^31 elements", 'd', 4, 4, 32769, 65537, 0, 0, 0},
     {"dgemm_ B spans 2^31 elements", 'd', 4, 32769, 4, 0, 65537, 0, 0},

@@ -7,7 +7,12 @@ unit_tests = \
   tests/t-blas \
   tests/t-blas-plain \
   tests/t-blocking \
-  tests/t-cases \
+  tests/t-cases-bits \
+  tests/t-cases-callers \
+  tests/t-cases-pages \
+  tests/t-cases-processes \
+  tests/t-cases-sizes \
+  tests/t-cases-values \
   tests/t-dlopen \
   tests/t-env \
   tests/t-errors \
@@ -21,6 +26,7 @@ unit_tests = \
 # These use OpenMP as a program of its own would.
 tests_t_fork_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_t_fork_SOURCES = tests/t-fork.c tests/no_threads.c tests/no_threads.h
+tests_t_cases_processes_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_t_team_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 tests_t_team_SOURCES = tests/t-team.c tests/no_threads.c tests/no_threads.h
 EXTRA_DIST += \
@@ -55,6 +61,7 @@ tests_t_gpu_big_SOURCES = tests/t-gpu-big.c $(card)
 
 # Scripts: run in the build folder, with the variables of AM_TESTS_ENVIRONMENT.
 script_tests = \
+  tests/cases.sh \
   tests/results.sh \
   tests/rooms.sh \
   tests/symbols.sh \
@@ -68,6 +75,7 @@ script_tests = \
 
 # Of these, what `make check-quick` runs: under 20 s in all.
 quick_tests = \
+  tests/cases.sh \
   tests/results.sh \
   tests/rooms.sh \
   tests/symbols.sh
@@ -115,6 +123,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += libxg_cmocka.la
 libxg_cmocka_la_SOURCES = \
   tests/blas_names.c tests/blas_names.h \
+  tests/cases.h \
   tests/cm.h \
   tests/product.c tests/product.h
 libxg_cmocka_la_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -125,10 +134,13 @@ LDADD += libxg_cmocka.la libxg_testing.la libxg_core.la $(CMOCKA_LIBS)
 through_the_shared_library = libxg_cmocka.la libxg_testing.la libxgemm.la $(CMOCKA_LIBS) -lm
 tests_t_blas_LDADD = $(through_the_shared_library)
 tests_t_blas_plain_LDADD = $(through_the_shared_library)
+tests_t_cases_callers_LDADD = $(through_the_shared_library)
+tests_t_cases_pages_LDADD = $(through_the_shared_library)
+tests_t_cases_processes_LDADD = $(through_the_shared_library)
 tests_t_lu_LDADD = $(through_the_shared_library)
 tests_t_dlopen_LDADD = libxg_testing.la $(CMOCKA_LIBS) -lm -ldl
 endif
-EXTRA_DIST += $(script_tests) $(hand_tests) tests/count.sh tests/topologies tests/clients/common.sh
+EXTRA_DIST += $(script_tests) $(hand_tests) tests/count.sh tests/cases.tsv tests/topologies tests/clients/common.sh
 
 AM_TESTS_ENVIRONMENT = \
   top_srcdir='$(abs_top_srcdir)'; top_builddir='$(abs_top_builddir)'; CC='$(CC)'; NM='$(NM)'; \

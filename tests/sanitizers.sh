@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the tree with AddressSanitizer and UndefinedBehaviorSanitizer in a folder of its own and runs
+# MEM-05: builds the tree with AddressSanitizer and UndefinedBehaviorSanitizer in a folder of its own and runs
 # the tests there: tests/sanitizers.sh [make arguments], from the build folder or the source folder.
 # Without CUDA: the sanitizers know nothing of cards (tests for those: compute-sanitizer).
 set -e

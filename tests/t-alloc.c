@@ -66,6 +66,7 @@ static void same_bits_when(struct product *x, const void *bits, const xgemm_opti
   free(now);
 }
 
+/* MEM-12. */
 static void mem_12_the_nth_allocation_fails(void **state)
 {
   (void)state;
@@ -93,6 +94,7 @@ static void mem_12_the_nth_allocation_fails(void **state)
 }
 
 /* The long row of failures on one product; stops when the product asks for no more. */
+/* MEM-12. */
 static void mem_12_up_to_the_fiftieth(void **state)
 {
   (void)state;
@@ -121,6 +123,7 @@ static void mem_12_up_to_the_fiftieth(void **state)
   product_free(&x);
 }
 
+/* MEM-12. */
 static void mem_12_blas_names_are_right(void **state)
 {
   (void)state;
@@ -188,6 +191,7 @@ static int product_in_no_space(int threads, int warm)
   return product_is_right(&x, 1) ? 0 : 2;
 }
 
+/* MEM-12. */
 static void mem_12_address_space_is_full(void **state)
 {
   (void)state;
@@ -265,12 +269,13 @@ static int gemm_right(int size, int threads)
   return good;
 }
 
+/* MEM-09. */
 static void mem_09_forks_do_not_leak(void **state)
 {
   (void)state;
-  long before = 0;
+  long before = 0, size = 0;
   if (SANITIZED) skip();
-  for (int round = 0; round < 120; round++) {
+  for (int round = 0; round < 200; round++) {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -281,9 +286,10 @@ static void mem_09_forks_do_not_leak(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_true(gemm_right(150, 2));
-    if (round == 20) before = child_proc_status("VmRSS:");
+    if (round == 20) before = child_proc_status("VmRSS:"), size = child_proc_status("VmSize:");
   }
-  assert_true(before > 0);
+  assert_true(before > 0 && size > 0);
+  assert_true(child_proc_status("VmSize:") - size < 1024);
   assert_true(child_proc_status("VmRSS:") - before < 1024);
 }
 
@@ -316,6 +322,7 @@ static void many_threads(int count, int at_once, void *(*f)(void *))
   }
 }
 
+/* MEM-10. */
 static void mem_10_short_threads_do_not_leak(void **state)
 {
   (void)state;

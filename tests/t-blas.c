@@ -170,6 +170,7 @@ static void the_first_bad_argument_wins(void **state)
     }
 }
 
+/* EDG-09, EDG-12. */
 static void edg_09_edg_12_unknown_enums(void **state)
 {
   (void)state;
@@ -199,7 +200,8 @@ static void every_letter_but_ntc_is_refused(void **state)
   }
 }
 
-/* Nothing to compute, but the arguments are still checked; and no handler hears of good calls. */
+/* EDG-06, EDG-13: nothing to compute, but the arguments are still checked; and no handler hears of
+ * good calls. */
 static void edg_06_edg_13_leading_dimensions(void **state)
 {
   (void)state;
@@ -218,6 +220,7 @@ static void edg_06_edg_13_leading_dimensions(void **state)
   }
 }
 
+/* EDG-08. */
 static void edg_08_row_major_leading_dimensions(void **state)
 {
   (void)state;
@@ -365,6 +368,7 @@ static void values_in_every_spelling(void **state)
             }
 }
 
+/* COR-03. */
 static void cor_03_k_zero_row_major(void **state)
 {
   (void)state;
@@ -373,6 +377,7 @@ static void cor_03_k_zero_row_major(void **state)
   assert_true(c[0] == 0 && c[1] == 7);
 }
 
+/* COR-04. */
 static void cor_04_k_zero_padded(void **state)
 {
   (void)state;
@@ -385,6 +390,7 @@ static void cor_04_k_zero_padded(void **state)
   for (int i = 0; i < 20; i++) assert_true(c[i] == (i % 10 == 9 ? 1e10f : 0));
 }
 
+/* COR-07. */
 static void cor_07_small_integers(void **state)
 {
   (void)state;
@@ -396,6 +402,7 @@ static void cor_07_small_integers(void **state)
   for (int i = 0; i < 16; i++) assert_true(c[i] == right[i]);
 }
 
+/* COR-08. */
 static void cor_08_two_by_n(void **state)
 {
   (void)state;
@@ -410,7 +417,7 @@ static void cor_08_two_by_n(void **state)
     }
 }
 
-/* A caller compiled for 64-bit integers by mistake: the low halves count, the rest is garbage. */
+/* API-04: a caller compiled for 64-bit integers by mistake: the low halves count. */
 static void api_04_garbage_in_the_upper_halves(void **state)
 {
   (void)state;

@@ -60,6 +60,7 @@ static void negative_sizes(void **state)
   }
 }
 
+/* EDG-11. */
 static void edg_11_null_pointers(void **state)
 {
   (void)state;
@@ -73,6 +74,7 @@ static void edg_11_null_pointers(void **state)
   product_free(&x);
 }
 
+/* EDG-11. */
 static void edg_11_null_pointers_that_are_not_used(void **state)
 {
   (void)state;

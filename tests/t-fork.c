@@ -204,12 +204,14 @@ static void library_loaded_after_the_fork(void **state)
   own_process("loaded-later");
 }
 
+/* THR-17. */
 static void no_thread_can_be_created(void **state)
 {
   (void)state;
   own_process("no-threads");
 }
 
+/* THR-17. */
 static void few_threads_can_be_created(void **state)
 {
   (void)state;
@@ -227,7 +229,7 @@ static void fork_after_a_product(void **state)
   assert_int_equal(products(NULL), 0);
 }
 
-/* The first report of this kind against another library: ones, 7 x 8 x 300, pool active. */
+/* THR-01, the first report of this kind: ones, 7 x 8 x 300, pool active. */
 static int ones(void *unused)
 {
   (void)unused;
@@ -249,6 +251,7 @@ static void ones_in_the_child(void **state)
   assert_int_equal(ones(NULL), 0);
 }
 
+/* THR-03. */
 static void fork_then_grow_in_the_parent(void **state)
 {
   (void)state;
@@ -277,6 +280,7 @@ static void *fork_a_lot(void *wrong)
   return NULL;
 }
 
+/* THR-02. */
 static void threads_fork_during_products(void **state)
 {
   (void)state;
@@ -325,6 +329,7 @@ static int mask_is(void *expected)
   return CPU_EQUAL(&now, (cpu_set_t *)expected) ? 0 : 3;
 }
 
+/* THR-19, in a forked child too. */
 static void no_affinity_mask_changes(void **state)
 {
   (void)state;
@@ -343,6 +348,7 @@ static void *small_products(void *wrong)
   return NULL;
 }
 
+/* THR-05, against the static library. */
 static void twenty_callers_at_once(void **state)
 {
   (void)state;

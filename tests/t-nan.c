@@ -56,6 +56,7 @@ static void fill_with_rubbish(struct product *x)
     for (int64_t j = 0; j < x->p.n; j++) reference_set(&x->p.c, i, j, rubbish[(i + j) % 3]);
 }
 
+/* COR-01. */
 static void cor_01_beta_zero_never_reads_c(void **state)
 {
   (void)state;
@@ -265,6 +266,7 @@ static void cor_12_padding_is_never_used(void **state)
 
 /* ---- exception flags ---- */
 
+/* NUM-05. */
 static void num_05_only_inexact_may_be_raised(void **state)
 {
   (void)state;
@@ -284,6 +286,7 @@ static void num_05_only_inexact_may_be_raised(void **state)
         }
 }
 
+/* NUM-07. */
 static void num_07_zeros_raise_nothing(void **state)
 {
   (void)state;
@@ -325,6 +328,7 @@ static void trapping_callers_survive(void **state)
 
 /* ---- control state ---- */
 
+/* NUM-08. */
 static void num_08_rounding_mode_is_the_callers(void **state)
 {
   (void)state;
@@ -347,6 +351,7 @@ static void num_08_rounding_mode_is_the_callers(void **state)
 }
 
 #if defined(__x86_64__)
+/* NUM-08. */
 static void num_08_mxcsr_is_left_alone(void **state)
 {
   (void)state;
@@ -397,6 +402,7 @@ static void num_04_flush_to_zero_is_uniform(void **state)
 }
 #endif
 
+/* NUM-04. */
 static void num_04_gradual_underflow(void **state)
 {
   (void)state;

@@ -365,6 +365,7 @@ static void plan_is_sane(xgemm_type type, int64_t m, int64_t n, int64_t k)
   }
 }
 
+/* API-08, API-09. */
 static void api_08_api_09_huge_sizes(void **state)
 {
   (void)state;
@@ -379,6 +380,7 @@ static void api_08_api_09_huge_sizes(void **state)
   plan_is_sane(XGEMM_F32, 1, 1, 1 << 30);
 }
 
+/* API-08. */
 static void api_08_impossible_sizes(void **state)
 {
   (void)state;

@@ -202,6 +202,7 @@ static int count(int explicit_threads, int useful)
   return n;
 }
 
+/* THR-07. */
 static void an_explicit_number_is_taken(void **state)
 {
   (void)state;
@@ -217,7 +218,7 @@ static void an_explicit_number_is_taken(void **state)
   if (most <= MOST) assert_int_equal(participants(most), most);
 }
 
-/* omp_set_num_threads() counts until it is changed, and only for calls without a number. */
+/* THR-11: omp_set_num_threads() counts until it is changed, and only for calls without a number. */
 static void the_default_follows_openmp(void **state)
 {
   (void)state;
@@ -248,6 +249,7 @@ static void callers_share_the_cores(void **state)
   assert_int_equal(count(0, 100), all);
 }
 
+/* THR-14. */
 static void one_thread_inside_a_parallel_region(void **state)
 {
   (void)state;
@@ -280,6 +282,7 @@ static void *ask_for(void *number)
   return NULL;
 }
 
+/* THR-12. */
 static void each_caller_has_its_own_number(void **state)
 {
   (void)state;
@@ -292,6 +295,7 @@ static void each_caller_has_its_own_number(void **state)
   assert_int_equal(one + four, 0);
 }
 
+/* THR-09. */
 static void affinity_bounds_the_default_and_stays(void **state)
 {
   (void)state;
@@ -408,6 +412,7 @@ static void says(const char *what, const char *const *set, const char *words)
   assert_string_equal(c.err, "");
 }
 
+/* THR-07. */
 static void environment_bounds_the_default(void **state)
 {
   (void)state;
@@ -436,6 +441,7 @@ static void limits_of_openmp_hold(void **state)
   says("run-4", one, "given=1");
 }
 
+/* THR-10. */
 static void bound_threads_sit_apart(void **state)
 {
   (void)state;
@@ -447,6 +453,7 @@ static void bound_threads_sit_apart(void **state)
   says("bound", set, words);
 }
 
+/* THR-17. */
 static void refused_threads_are_done_without(void **state)
 {
   (void)state;
@@ -455,6 +462,7 @@ static void refused_threads_are_done_without(void **state)
   says("few", NULL, "ok=1");
 }
 
+/* THR-14: three threads in a region, three in all. */
 static void nesting_adds_no_threads(void **state)
 {
   (void)state;

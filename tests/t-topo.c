@@ -157,6 +157,7 @@ static int v2_with(const char *limit)
   return xg_cgroup_cpus(tree);
 }
 
+/* THR-08; with that, THR-21: the default under a quota is the quota, rounded up. */
 static void cgroup_v2_limits(void **state)
 {
   (void)state;
@@ -173,6 +174,7 @@ static void cgroup_v2_limits(void **state)
   assert_int_equal(v2_with(""), 0);
 }
 
+/* THR-08. */
 static void cgroup_v2_nested_groups_take_the_least(void **state)
 {
   (void)state;
@@ -212,6 +214,7 @@ static const char v1_mount[] =
     "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
     "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
 
+/* THR-08. */
 static void cgroup_v1_limits(void **state)
 {
   (void)state;
