@@ -23,10 +23,10 @@ static int fits(const struct xg_ukr *u)
   return u->mr * u->nr * (int)xg_sizeof(xg_ukr_type(u)) <= XG_TILE_BYTES;
 }
 
-/* All but the PACK routines, which no product chooses. */
+/* All but the PACK routines, which no product chooses, and the strips, which go with the shape. */
 static int named(const struct xg_ukr *u)
 {
-  return u->kind != XG_UKR_PACK;
+  return u->kind != XG_UKR_PACK && u->kind != XG_UKR_STRIP;
 }
 
 static void choose_all(void)
