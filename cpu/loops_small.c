@@ -140,6 +140,20 @@ static __attribute__((noinline)) void narrow(const struct xg_problem *o, const s
   }
 }
 
+/* ---------------------------------------------------------------- vectors along k */
+
+/* Whether the sums are vectors along k, and the kernel's dot computes the product or, for a single
+ * row, the transposed one. Columns so few would leave most of a vector along n empty. */
+enum way { ALONG_N, DOT, DOT_TRANSPOSED };
+
+static inline enum way way_of(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k, int64_t cs_a,
+                              int64_t rs_b)
+{
+  enum { SHORT_K = 32 }; /* less does not pay for adding lanes */
+  if (k < SHORT_K || !u->dot) return ALONG_N;
+  return cs_a == 1 && n <= u->nr / 8 ? DOT : m == 1 && rs_b == 1 ? DOT_TRANSPOSED : ALONG_N;
+}
+
 /* ---------------------------------------------------------------- the whole product */
 
 static inline void set(union scalar *s, xgemm_type type, double value)
@@ -150,10 +164,10 @@ static inline void set(union scalar *s, xgemm_type type, double value)
     s->f = (float)value;
 }
 
-static void run(const struct xg_problem *o, const struct xg_ukr *u)
+static void run(const struct xg_problem *o, const struct xg_ukr *u, enum way way)
 {
   const int64_t e = (int64_t)xg_sizeof(o->type);
-  const int64_t thin = narrow_columns(u, o->m, o->n, o->k, o->a.rs);
+  const int64_t thin = way != ALONG_N ? 0 : narrow_columns(u, o->m, o->n, o->k, o->a.rs);
   union scalar alpha, beta, one;
   set(&alpha, o->type, o->alpha);
   set(&beta, o->type, o->beta);
@@ -166,7 +180,13 @@ static void run(const struct xg_problem *o, const struct xg_ukr *u)
     const union scalar *scale = p == 0 ? &beta : &one;
     if (thin) narrow(o, u, p, k, thin, &alpha, scale);
     if (main.n == 0) continue;
-    if (!wants_copy(&main, u))
+    if (way == DOT_TRANSPOSED)
+      u->dot(o->n, 1, k, &alpha, at(&o->b, e, p, 0), o->b.cs, at(&o->a, e, 0, p), o->a.cs, 0, scale,
+             o->c.data, 1);
+    else if (way == DOT)
+      u->dot(o->m, o->n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, at(&o->b, e, p, 0), o->b.rs,
+             o->b.cs, scale, o->c.data, o->c.rs);
+    else if (!wants_copy(&main, u))
       u->inplace(main.m, main.n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs,
                  at(&o->b, e, p, 0), o->b.rs, scale, o->c.data, o->c.rs);
     else
@@ -174,9 +194,14 @@ static void run(const struct xg_problem *o, const struct xg_ukr *u)
   }
 }
 
+static enum way whole_way(const struct xg_problem *o, const struct xg_ukr *u)
+{
+  return way_of(u, o->m, o->n, o->k, o->a.cs, o->b.rs);
+}
+
 void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplace)
 {
-  run(oriented, inplace);
+  run(oriented, inplace, whole_way(oriented, inplace));
 }
 
 /* ---------------------------------------------------------------- threads */
@@ -224,14 +249,14 @@ static void body(int id, int threads, void *context)
   part.b.data = at(&part.b, e, 0, col);
   part.c.data = at(&part.c, e, i, col);
   part.m = rows, part.n = columns;
-  run(&part, j->u);
+  run(&part, j->u, whole_way(&j->p, j->u)); /* not the part's: it may have a single row */
 }
 
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
                           int threads, double ns)
 {
   if (threads == 1) {
-    run(oriented, inplace);
+    run(oriented, inplace, whole_way(oriented, inplace));
     return;
   }
   struct job j = {*oriented, inplace};
@@ -245,7 +270,7 @@ static __attribute__((noinline)) int tiny_otherwise(const struct xg_problem *p,
 {
   struct xg_problem o;
   xg_orient(p, &o);
-  run(&o, u);
+  run(&o, u, whole_way(&o, u));
   return 1;
 }
 
@@ -256,7 +281,8 @@ static inline int tiny(const struct xg_problem *p, int64_t m, int64_t n, const s
 {
   const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
   if (!whole_k(u, p->k)) return 0;
-  if ((cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
+  if (way_of(u, m, n, p->k, cs_a, rs_b) != ALONG_N || (cs_b != 1 && n != 1) ||
+      few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
     return tiny_otherwise(p, u);
   union scalar alpha, beta;
   set(&alpha, p->type, p->alpha);
@@ -287,6 +313,6 @@ int xg_small_direct(const struct xg_problem *p)
   struct xg_problem o;
   xg_orient(p, &o);
   if (xg_is_thin(&o, xg_ukr_best(p->type, XG_UKR_STREAM)) || !xg_is_small(&o, u)) return 0;
-  run(&o, u);
+  run(&o, u, whole_way(&o, u));
   return 1;
 }

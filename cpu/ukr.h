@@ -33,6 +33,9 @@
  *   - otherwise the same rules.
  *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along
  * n; where `pack` is NULL the best of the PACK routines does that.
+ *   - `dot`, if it has one: for 1 <= n <= nr/8, 1 <= k <= XG_DOT_K and an A that runs along k, cs_a
+ * = 1; B has any strides. Sums are added as STREAM kernels' dot adds them, in lanes of nr/2 (whole
+ *     vectors), then by halves.
  *
  * PACK routines (kind XG_UKR_PACK): fill one panel of `width` (an MR or an NR) from a source of any
  * strides. They move bits and round nothing.
@@ -98,6 +101,10 @@ typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, c
 
 typedef void xg_pack_fn(int64_t width, int64_t rows, int64_t k, const void *src, int64_t is,
                         int64_t ps, void *dst);
+
+typedef void xg_dot_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                       int64_t rs_a, const void *b, int64_t rs_b, int64_t cs_b, const void *beta,
+                       void *c, int64_t rs_c);
 
 struct xg_stream {
   int64_t l, s, k;
@@ -180,7 +187,7 @@ enum xg_ukr_kind {
   XG_UKR_KINDS
 };
 enum { XG_UKR_MASKED = 1 };
-enum { XG_STREAM_S = 16 };
+enum { XG_STREAM_S = 16, XG_DOT_K = 256 };
 
 /* Ordered: a later one includes the earlier ones. */
 enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };
@@ -198,6 +205,7 @@ struct xg_ukr {
   xg_panel_fn *panel;     /* PANEL */
   xg_strided_fn *strided; /* PANEL; NULL if it cannot read A in place */
   xg_inplace_fn *inplace; /* INPLACE */
+  xg_dot_fn *dot;         /* INPLACE; NULL: there is none */
   xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
   const struct xg_stream_fns *stream; /* STREAM */
   const struct xg_strip_fns *strip;   /* STRIP */

@@ -79,6 +79,28 @@ static void check_type(struct check *k, char type)
   }
 }
 
+/* Too small to stream: the long matrix along k, the other by row, by column and with gaps. */
+static void check_small(struct check *k, char type)
+{
+  static const int64_t lengths[] = {1, 3, 4, 6, 33, 130}, depths[] = {31, 32, 47, 200, 256, 300};
+  static const double betas[] = {0, 1, -0.75};
+  int turn = 0;
+  for (int64_t s = 1; s <= 5; s++)
+    for (int i = 0; i < 36; i++, turn++) {
+      struct check_product x = thin(type, turn & 1, 2, s, lengths[i / 6], depths[i % 6]);
+      if (turn & 1)
+        check_strides("rcgz"[turn / 2 % 4], x.m, x.k, 2, &x.rsa, &x.csa);
+      else
+        check_strides("rcgz"[turn / 2 % 4], x.k, x.n, 2, &x.rsb, &x.csb);
+      check_strides("rcg"[turn % 3], x.m, x.n, turn % 4, &x.rsc, &x.csc);
+      x.data = turn % 5 < 2 ? 'i' : 'r';
+      x.beta = x.data == 'i' ? turn % 3 : betas[turn % 3];
+      if (turn % 4 == 0) x.alpha = x.data == 'i' ? 3 : 0.7;
+      if (turn % 3 == 0) x.side = 's';
+      check_threads_of(k, &x);
+    }
+}
+
 void check_thin(struct check *k)
 {
   long cases = k->cases, failures = k->failures;
@@ -86,5 +108,7 @@ void check_thin(struct check *k)
   check_unit_begin(k);
   check_type(k, 's');
   check_type(k, 'd');
+  check_small(k, 's');
+  check_small(k, 'd');
   check_unit_end(k, "thin products", cases, failures, NULL);
 }

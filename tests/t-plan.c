@@ -307,7 +307,7 @@ static void *bits_of_way(struct product *x, int way)
 static void every_way_gives_the_same_bits(void **state)
 {
   (void)state;
-  static const int64_t sides[] = {1, 2, 7, 16, 40, 64, 255, 256, 257, 300, 511, 512, 513};
+  static const int64_t sides[] = {1, 2, 3, 7, 16, 40, 64, 255, 256, 257, 300, 511, 512, 513};
   enum { SIDES = sizeof sides / sizeof sides[0] };
   static const char *const layouts[] = {"rrr", "ccc", "crr", "rcc"};
   for (int i = 0; i < SIDES * SIDES * SIDES; i++) {
