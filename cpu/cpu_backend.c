@@ -38,6 +38,9 @@ static const double flops_per_thread = 3e5;
 /* Bytes that do: 500 KB takes a core 25 us from memory and 5 us from its caches. */
 static const double bytes_per_thread = 5e5;
 
+/* Operands of so many bytes come from memory, and in-place kernels would wait for it. */
+static const double far_bytes = 8e6;
+
 static const char *available(int start)
 {
   (void)start;
@@ -75,11 +78,12 @@ static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *f
   const struct xg_ukr *inplace = xg_ukr_best(oriented->type, XG_UKR_INPLACE);
   const struct xg_ukr *stream = xg_ukr_best(oriented->type, XG_UKR_STREAM);
   const struct xg_ukr *strip = xg_ukr_best(oriented->type, XG_UKR_STRIP);
-  *out = xg_is_thin(oriented, stream)     ? stream
-         : xg_is_small(oriented, inplace) ? inplace
-         : xg_is_flat(oriented, strip) || xg_is_deep(oriented, strip)
-             ? strip
-             : xg_ukr_best(oriented->type, XG_UKR_PANEL);
+  const int deep = xg_is_deep(oriented, strip);
+  *out = xg_is_thin(oriented, stream)                   ? stream
+         : deep && xg_ideal_bytes(oriented) > far_bytes ? strip
+         : xg_is_small(oriented, inplace)               ? inplace
+         : deep || xg_is_flat(oriented, strip)          ? strip
+                                                        : xg_ukr_best(oriented->type, XG_UKR_PANEL);
   if (!forced) return XGEMM_OK;
   const struct xg_ukr *u = xg_ukr_by_name(forced);
   if (!u) return xg_fail(XGEMM_UNKNOWN_NAME, "the CPU backend has no kernel named %s", forced);

@@ -75,13 +75,26 @@ static double chain(const struct xg_problem *o, int64_t i, int64_t j, int64_t fi
   return o->type == XGEMM_F64 ? wide : narrow;
 }
 
-void xg_deep_bare(const struct xg_problem *o, int64_t chunk)
+/* Pieces of a chunk, one after the other. */
+static double pieces(const struct xg_problem *o, int64_t i, int64_t j, const struct xg_deep *cut,
+                     int64_t first)
+{
+  const int64_t last = min64(first + cut->chunk, o->k);
+  double sum = chain(o, i, j, first, min64(first + cut->kc, last));
+  for (int64_t p = first + cut->kc; p < last; p += cut->kc) {
+    sum += chain(o, i, j, p, min64(p + cut->kc, last));
+    if (o->type == XGEMM_F32) sum = (float)sum;
+  }
+  return sum;
+}
+
+void xg_deep_bare(const struct xg_problem *o, const struct xg_deep *cut)
 {
   for (int64_t i = 0; i < o->m; i++)
     for (int64_t j = 0; j < o->n; j++) {
-      double sum = chain(o, i, j, 0, min64(chunk, o->k));
-      for (int64_t p = chunk; p < o->k; p += chunk) {
-        sum += chain(o, i, j, p, min64(p + chunk, o->k));
+      double sum = pieces(o, i, j, cut, 0);
+      for (int64_t p = cut->chunk; p < o->k; p += cut->chunk) {
+        sum += pieces(o, i, j, cut, p);
         if (o->type == XGEMM_F32) sum = (float)sum;
       }
       char *c = at(&o->c, (int64_t)xg_sizeof(o->type), i, j);

@@ -27,7 +27,7 @@ enum {
   MOST_CHUNKS = 32,
   SUMS = 8 << 20,      /* most bytes of them */
   BLOCKS = 512 * 1024, /* bytes of a thread's copies: half of L2 */
-  MOST_KC = 512,
+  MOST_KC = 256,       /* additions in a run: the longer, the larger the error */
   KC_STEP = 16,
   AHEAD = 32 /* lines */
 };
@@ -276,7 +276,7 @@ void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
   j.a = side_of(&j, &j.p.a, j.p.m, j.p.a.rs, j.p.a.cs, 1, u->mr);
   j.b = side_of(&j, &j.p.b, j.p.n, j.p.b.cs, j.p.b.rs, 0, j.n_sums);
   if (xg_workspace_take(&memory, xg_deep_workspace(o, u, threads)) != 0) {
-    xg_deep_bare(o, j.cut.chunk);
+    xg_deep_bare(o, &j.cut);
     return;
   }
   j.sums = memory.memory;

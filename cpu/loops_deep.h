@@ -10,9 +10,9 @@
 int xg_is_deep(const struct xg_problem *oriented, const struct xg_ukr *strip);
 
 struct xg_deep { /* how k is cut, by shape alone */
-  int64_t chunk; /* steps of k whose products are summed in one chain */
+  int64_t chunk; /* steps of k that one thread sums, a multiple of kc */
   int64_t split; /* chunks */
-  int64_t kc;    /* steps copied at a time; no bit depends on it */
+  int64_t kc;    /* steps copied at a time, whose products are summed from zero */
 };
 struct xg_deep xg_deep_cut(const struct xg_problem *oriented, const struct xg_ukr *strip);
 
@@ -27,6 +27,6 @@ size_t xg_deep_workspace(const struct xg_problem *oriented, const struct xg_ukr 
 void xg_deep_run(const struct xg_problem *oriented, const struct xg_ukr *strip, int threads);
 
 /* The same product, to the bit, without any workspace (loops_bare.c). */
-void xg_deep_bare(const struct xg_problem *oriented, int64_t chunk);
+void xg_deep_bare(const struct xg_problem *oriented, const struct xg_deep *cut);
 
 #endif

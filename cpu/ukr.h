@@ -72,8 +72,8 @@
  *   - store: C = alpha*sum + beta*C as PANEL kernels have it, same order, same bits. With `stream`,
  *     beta = 0 and rows of C that start a cache line, whole lines go past the caches, and a fence
  *     follows before the kernel returns.
- *   - sum: C holds sums, 0 where `first` is set, and the products are added to them one by one, so
- *     pieces of k one after the other make one chain of additions.
+ *   - sum: C holds sums. The products of a piece of k are summed from zero, in increasing order,
+ *     and then added to C, or stored where `first` is set.
  *   - `copy`, sum only: what to copy meanwhile, `pace` vectors in 2^32 steps of k. It is left where
  * it stands when the strip is through, its rest is for the next strip, or for copy_rest.
  *   - fold: row of n elements, C = alpha * (sums of the parts in increasing order) + beta*C.

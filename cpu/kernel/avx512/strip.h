@@ -102,8 +102,7 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i++)
 #pragma GCC unroll 3
-    for (int v = 0; v < vecs; v++)
-      sum[i][v] = kind == STORE || x->first ? splat(0) : load(c + i * rs_c + v * VL);
+    for (int v = 0; v < vecs; v++) sum[i][v] = splat(0);
   if (kind == STORE && !x->stream) {
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
@@ -147,7 +146,8 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       continue;
     }
 #pragma GCC unroll 3
-    for (int v = 0; v < vecs; v++) store(r + v * VL, sum[i][v]);
+    for (int v = 0; v < vecs; v++, r += VL)
+      store(r, x->first ? sum[i][v] : add(load(r), sum[i][v]));
   }
 }
 
