@@ -38,7 +38,7 @@ static const double flops_per_thread = 3e5;
 /* Bytes that do: 500 KB takes a core 25 us from memory and 5 us from its caches. */
 static const double bytes_per_thread = 5e5;
 
-/* Operands of so many bytes come from memory, and in-place kernels would wait for it. */
+/* A and B of more bytes come from memory, and in-place kernels would wait for it. */
 static const double far_bytes = 8e6;
 
 static const char *available(int start)
@@ -71,6 +71,11 @@ static int useful_threads(const struct xg_problem *p, const struct xg_ukr *u)
   return by_work < 2 ? 1 : by_work > 4096 ? 4096 : (int)by_work;
 }
 
+static int is_far(const struct xg_problem *o)
+{
+  return ((double)o->m + (double)o->n) * (double)o->k * (double)xg_sizeof(o->type) > far_bytes;
+}
+
 /* The forced kernel, or the best one for this oriented problem. */
 static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *forced,
                                 const struct xg_ukr **out)
@@ -79,11 +84,11 @@ static xgemm_status pick_kernel(const struct xg_problem *oriented, const char *f
   const struct xg_ukr *stream = xg_ukr_best(oriented->type, XG_UKR_STREAM);
   const struct xg_ukr *strip = xg_ukr_best(oriented->type, XG_UKR_STRIP);
   const int deep = xg_is_deep(oriented, strip);
-  *out = xg_is_thin(oriented, stream)                   ? stream
-         : deep && xg_ideal_bytes(oriented) > far_bytes ? strip
-         : xg_is_small(oriented, inplace)               ? inplace
-         : deep || xg_is_flat(oriented, strip)          ? strip
-                                                        : xg_ukr_best(oriented->type, XG_UKR_PANEL);
+  *out = xg_is_thin(oriented, stream)          ? stream
+         : deep && is_far(oriented)            ? strip
+         : xg_is_small(oriented, inplace)      ? inplace
+         : deep || xg_is_flat(oriented, strip) ? strip
+                                               : xg_ukr_best(oriented->type, XG_UKR_PANEL);
   if (!forced) return XGEMM_OK;
   const struct xg_ukr *u = xg_ukr_by_name(forced);
   if (!u) return xg_fail(XGEMM_UNKNOWN_NAME, "the CPU backend has no kernel named %s", forced);
