@@ -188,10 +188,8 @@ static uintptr_t next_offer(struct slot *s)
     uintptr_t word = offer_in(s);
     if (!word && beside_caller(s) && moved(s)) return 0;
     for (int i = 0; i < YIELDS && !word && beside_caller(s); i++, word = offer_in(s)) sched_yield();
-    for (int spins = beside_caller(s) ? 0 : xg_team_spins(); !word && spins > 0; spins--) {
-      xg_pause_cpu();
-      word = offer_in(s);
-    }
+    if (!beside_caller(s))
+      for (int64_t until = 0; !word && xg_spins_on(&until);) word = offer_in(s);
     if (word) return word;
     uintptr_t idle = IDLE;
     if (!atomic_compare_exchange_strong(&s->word, &idle, ASLEEP)) continue;
@@ -219,12 +217,10 @@ static void fetch(const struct job *j)
 /* Soon known, unless the caller is creating more workers: then it needs the core. */
 static int given_by(const struct job *j)
 {
+  enum { SOON = 100 };
   int given;
   for (int i = 0; (given = atomic_load_explicit(&j->given, memory_order_acquire)) == 0; i++)
-    if (i < XG_SPINS_IF_CROWDED)
-      xg_pause_cpu();
-    else
-      sched_yield();
+    if (i >= SOON) sched_yield();
   return given;
 }
 
@@ -343,11 +339,11 @@ static int is_open(uintptr_t word, uintptr_t offer)
 static void await(struct slot *s, uintptr_t offer)
 {
   uintptr_t word = offer;
-  for (int spins = xg_team_spins(); spins > 0; spins--) {
+  int64_t until = 0;
+  do {
     word = atomic_load_explicit(&s->word, memory_order_acquire);
     if (!is_open(word, offer)) return;
-    xg_pause_cpu();
-  }
+  } while (xg_spins_on(&until));
   while (is_open(word, offer))
     if (word & AWAITED || atomic_compare_exchange_strong(&s->word, &word, word | AWAITED)) {
       xg_futex_wait(futex_of(s), (uint32_t)(word | AWAITED));

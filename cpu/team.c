@@ -57,20 +57,23 @@ static int least(int a, int b)
 
 /* ---------------------------------------------------------------- barrier */
 
-int xg_team_spins(void)
+int64_t xg_team_spin_ns(void)
 {
+  /* Longer than the threads of a team are apart, shorter than anyone would notice. With more
+   * threads than cores the one waited for may need ours. */
+  enum { SPIN_NS = 50000, SPIN_NS_IF_CROWDED = 1000 };
   int crowded = atomic_load_explicit(&busy, memory_order_relaxed) >
                 atomic_load_explicit(&cores_known, memory_order_relaxed);
-  return crowded ? XG_SPINS_IF_CROWDED : XG_SPINS;
+  return crowded ? SPIN_NS_IF_CROWDED : SPIN_NS;
 }
 
 /* 1 if *word is no longer `value`, 0 if it is still after some spinning. */
 static int spun(atomic_int *word, int value)
 {
-  for (int spins = xg_team_spins(); spins > 0; spins--) {
+  int64_t until = 0;
+  do {
     if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
-    xg_pause_cpu();
-  }
+  } while (xg_spins_on(&until));
   return 0;
 }
 
