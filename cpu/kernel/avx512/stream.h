@@ -45,7 +45,8 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
     for (int i = 0; i < cols; i++) v[i] = load(b + i * VL);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-      const vec y = load(w[r] + p);
+      vec y = load(w[r] + p);
+      if (cols > 1) __asm__("" : "+v"(y)); /* else some FMAs load it again, and it spills */
       if (fetch) {
         __builtin_prefetch(w[r] + p + ahead, 0, 2);
         __builtin_prefetch(w[r] + p + NEAR, 0, 3);
