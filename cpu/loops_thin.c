@@ -1,20 +1,19 @@
 /* Thin products: C (l x s) = W (l x k) * S (k x s), s <= 16, where W is read once and is nearly all
  * of the memory traffic. The small matrix S is packed; W never is. What matters is how W is walked:
  *
- *   dot    W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of
- *          PIECE bytes, the next piece prefetched meanwhile. Sums stay in vectors until the rows
- *          are through.
- *   spread the same for an s that nearly fills whole vectors: they run along s, and W is spread
- * over them. Twice as many rows, and fewer loads for each multiplication. axpy   W runs along l. A
- * few steps of k (8 or 16) at a time, each a long run along l; the sums of that stretch of l stay
- * in L2. So whole pages are read one after the other, whatever the leading dimension.
+ *   - dot: W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of PIECE
+ *     bytes, the next piece prefetched meanwhile. Sums stay in L1 until the rows are through.
+ *   - spread: the same for an s that nearly fills whole vectors: they run along s, and W is spread
+ *     over them. Twice as many rows, and fewer loads for each multiplication.
+ *   - axpy: W runs along l. A few steps of k (8 to 32) at a time, each a long run along l; the sums
+ *     of that stretch of l stay in L2. So whole pages are read one after the other, whatever the
+ *     leading dimension.
  *
- * Threads share l. Each element is summed by one thread in an order that ukr.h states, over all of
- * k: its bits depend on the form, k and the vector length, not on threads or blocks.
+ * Threads share l. Each element is summed by one thread in an order that ukr.h states: its bits
+ * depend on the form, s, k and the vector length, not on threads or blocks.
  */
 #include "loops_thin.h"
 
-#include "loops.h"
 #include "loops_small.h"
 #include "loops_common.h"
 #include "pack.h"
@@ -27,6 +26,7 @@ enum {
   PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
+  STEPS = 32,        /* of k that it takes at a time, at most */
   DOT_K = 64,        /* shorter rows do not pay for adding up the lanes, */
   DOTS_K = 128,      /* even these do not with four columns or more */
   AXPY_L = 64,       /* shorter runs do not pay for the start */
@@ -185,35 +185,62 @@ static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
   return min64(SUMS / (t->s * t->e) / step * step, round_up(t->l, step));
 }
 
-static void axpy_range(const struct job *j, int64_t first, int64_t last, char *sums)
+/* Rows l .. l+run-1 of W. Without packed S it is packed step by step. */
+static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, char *total,
+                     char *step_buffer)
 {
   const struct thin *t = &j->t;
-  const int64_t steps = t->s <= 4 ? 8 : t->s <= 8 ? 16 : 32, most = stretch(t, j->u);
-  for (int64_t l = first; l < last; l += most) {
-    const int64_t run = min64(most, last - l);
-    struct xg_stream x = {.l = run,
-                          .s = t->s,
-                          .ld = t->k_w,
-                          .sums = sums,
-                          .first = 1,
-                          .ahead = AHEAD / t->e,
-                          .next = steps * t->k_w};
-    for (int64_t p = 0; p < t->k; p += steps, x.first = 0) {
-      x.k = min64(steps, t->k - p);
-      x.w = t->w + (l + p * t->k_w) * t->e;
-      x.small = j->packed + p * t->s * t->e;
-      j->u->stream->axpy(&x);
-    }
-    const struct xg_stream_end end = {.l = run,
-                                      .s = t->s,
-                                      .sums = sums,
-                                      .alpha = &j->alpha,
-                                      .beta = &j->beta,
-                                      .c = t->c + l * t->l_c * t->e,
-                                      .l_c = t->l_c,
-                                      .s_c = t->s_c};
-    j->u->stream->axpy_end(&end);
+  const int64_t steps = t->s <= 4 ? 8 : t->s <= 8 ? 16 : STEPS;
+  struct xg_stream x = {.l = run,
+                        .s = t->s,
+                        .ld = t->k_w,
+                        .sums = sums,
+                        .ahead = AHEAD / t->e,
+                        .next = steps * t->k_w};
+  for (int64_t p = 0; p < t->k; p += steps) {
+    x.k = min64(steps, t->k - p);
+    x.w = t->w + (l + p * t->k_w) * t->e;
+    x.small = j->packed ? j->packed + p * t->s * t->e : step_buffer;
+    x.first = p % XG_STREAM_GROUP == 0;
+    x.total = (p + steps) % XG_STREAM_GROUP == 0 || p + steps >= t->k ? total : NULL;
+    x.total_first = p < XG_STREAM_GROUP;
+    if (!j->packed) pack_small(j, p, x.k, step_buffer);
+    j->u->stream->axpy(&x);
   }
+  const struct xg_stream_end end = {.l = run,
+                                    .s = t->s,
+                                    .sums = total,
+                                    .alpha = &j->alpha,
+                                    .beta = &j->beta,
+                                    .c = t->c + l * t->l_c * t->e,
+                                    .l_c = t->l_c,
+                                    .s_c = t->s_c};
+  j->u->stream->axpy_end(&end);
+}
+
+/* Beyond the sums of `most` rows; a single group of chains needs none of its own. */
+static char *total_of(const struct thin *t, int64_t most, char *sums)
+{
+  return t->k > XG_STREAM_GROUP ? sums + most * t->s * t->e : sums;
+}
+
+static void axpy_range(const struct job *j, int64_t first, int64_t last, char *sums)
+{
+  const int64_t most = stretch(&j->t, j->u);
+  char *total = total_of(&j->t, most, sums);
+  for (int64_t l = first; l < last; l += most)
+    axpy_run(j, l, min64(most, last - l), sums, total, NULL);
+}
+
+static __attribute__((noinline)) void axpy_without_memory(const struct job *j)
+{
+  enum { VECTORS = 4, VECTOR = 64 };
+  _Alignas(ALIGN) char sums[2 * XG_STREAM_S * VECTORS * VECTOR];
+  _Alignas(ALIGN) char step[STEPS * XG_STREAM_S * sizeof(double)];
+  const int64_t most = VECTORS * j->u->nr;
+  char *total = total_of(&j->t, most, sums);
+  for (int64_t l = 0; l < j->t.l; l += most)
+    axpy_run(j, l, min64(most, j->t.l - l), sums, total, step);
 }
 
 /* ---------------------------------------------------------------- threads and memory */
@@ -249,7 +276,9 @@ static size_t packed_bytes(const struct thin *t, const struct xg_ukr *u)
 
 static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
 {
-  return t->form != AXPY ? 0 : (size_t)round_up(stretch(t, u) * t->s * t->e, ALIGN);
+  if (t->form != AXPY) return 0;
+  const int64_t sums = round_up(stretch(t, u) * t->s * t->e, ALIGN);
+  return (size_t)(t->k > XG_STREAM_GROUP ? 2 * sums : sums);
 }
 
 size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
@@ -285,8 +314,7 @@ void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
     } else if (j.t.form != AXPY) {
       dot_without_memory(&j);
     } else {
-      xg_loops_bare(o, u, o->k); /* all strips */
-      return;
+      axpy_without_memory(&j);
     }
   }
   if (taken) xg_workspace_give(&memory);

@@ -14,14 +14,14 @@ int xg_is_thin(const struct xg_problem *oriented, const struct xg_ukr *stream);
  * Past 16 by 16 it goes in strips, for which that matrix is read again. */
 int xg_thin_serves(const struct xg_problem *oriented, const struct xg_ukr *stream);
 
-/* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 256
+/* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 512
  * KiB of sums for each thread. */
 size_t xg_thin_workspace(const struct xg_problem *oriented, const struct xg_ukr *stream,
                          int threads);
 
 /* Computes a thin product that is neither nothing nor scale-only, on at most `threads` threads
- * (already acquired). Never fails: without memory it packs small pieces again and again, or goes
- * element by element, to the same bits. */
+ * (already acquired). Never fails: without memory it packs small pieces again and again, to the
+ * same bits. */
 void xg_thin_run(const struct xg_problem *oriented, const struct xg_ukr *stream, int threads);
 
 #endif

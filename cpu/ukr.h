@@ -45,24 +45,31 @@
  *
  * STREAM kernels (kind XG_UKR_STREAM): a long matrix W, l x k, read once, times a small one S, k x
  * s, 1 <= s <= 16 (XG_STREAM_S). C is l x s. Vectors have nr elements. The loops call a step for
- * each piece of k in increasing order, the first with `first` set, then the end. Three forms:
+ * each piece of k in increasing order, the first with `first` set, then the end. No chain of fused
+ * additions is longer than XG_STREAM_RUN: it begins at zero, and its sum is then added to the sum
+ * of the chains before it. Three forms:
  *
- *   dot     W runs along k: element (r,p) at w + r*ld + p, 1 <= l <= mr. S is packed in slivers of
- *           nr steps of k, zero-padded: (p,i) at small + (p/nr * s + i)*nr + p%nr. Sums are
- * vectors: (r,i) at sums + (r*s + i)*nr. Steps but the last have a k that is a multiple of nr. Lane
- *           v of an element's vector adds the products of p = v, v + nr, v + 2nr, ... in increasing
- *           order, fused; at the end the lanes are added by halves: the upper half to the lower one
- *           until one is left.
- *   spread  the same W, 1 <= l <= 2 mr. S is packed in steps, zero-padded to d, the next multiple
- * of nr from s on: (p,i) at small + p*d + i. Sums: (r,i) at sums + r*d + i. One sum an element,
- * over p in increasing order, as PANEL kernels add. axpy    W runs along l: element (r,p) at w +
- * p*ld + r, any l. S is packed in steps: (p,i) at small + p*s + i. Sums: (r,i) at sums + (r/nr * s
- * + i)*nr + r%nr. One sum an element, as with spread.
+ *   - dot: W runs along k, element (r,p) at w + r*ld + p, 1 <= l <= mr.
+ *     S is packed in slivers of nr steps of k, zero-padded: (p,i) at
+ *     small + (p/nr * s + i)*nr + p%nr. Sums are vectors: (r,i) at sums + (r*s + i)*nr.
+ *     Steps but the last have a k that is a multiple of nr. A step is a chain: lane v adds the
+ *     products of p = v, v + nr, v + 2nr, ... in increasing order. At the end the lanes are added
+ *     by halves: the upper half to the lower one until one is left.
+ *   - spread: the same W, 1 <= l <= 2 mr.
+ *     S is packed in steps, zero-padded to d, the next multiple of nr from s on: (p,i) at
+ *     small + p*d + i. Sums: (r,i) at sums + r*d + i. A step is cut into chains of XG_STREAM_RUN,
+ *     over p in increasing order; steps but the last have a k that is a multiple of that.
+ *   - axpy: W runs along l, element (r,p) at w + p*ld + r, any l.
+ *     S is packed in steps: (p,i) at small + p*s + i. Sums: (r,i) at sums + (r/nr * s + i)*nr +
+ *     r%nr. A step is a chain, over p in increasing order. With `total`, laid out as the sums are,
+ *     the sums, this step's included, are added to that: a total of groups of chains.
  *
+ *   - The loops' steps: 4096 bytes of a row of W for dot and spread. For axpy 8 steps of k where
+ *     s <= 4, 16 where s <= 8, else 32; a group is XG_STREAM_GROUP steps of k.
  *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
- *   - sums and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
- * touched.
+ *   - sums, total and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
+ *     touched.
  *
  * STRIP kernels (kind XG_UKR_STRIP): up to MR rows of C from end to end, NR columns at a time, for
  * products with small k, or small m and n.
@@ -112,7 +119,9 @@ struct xg_stream {
   int64_t ld;
   const void *small;
   void *sums;
-  int first;     /* sums hold nothing yet */
+  int first;       /* sums hold nothing yet */
+  void *total;     /* axpy: where the sums go, NULL: they stay */
+  int total_first; /* total holds nothing yet */
   int64_t ahead; /* axpy: prefetch so far along l; else: what is needed next lies so far beyond w */
   int64_t next;  /* axpy: the next step's W lies so far beyond w */
 };
@@ -187,7 +196,7 @@ enum xg_ukr_kind {
   XG_UKR_KINDS
 };
 enum { XG_UKR_MASKED = 1 };
-enum { XG_STREAM_S = 16, XG_DOT_K = 256 };
+enum { XG_STREAM_S = 16, XG_STREAM_RUN = 256, XG_STREAM_GROUP = 1024, XG_DOT_K = 256 };
 
 /* Ordered: a later one includes the earlier ones. */
 enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };

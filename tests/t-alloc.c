@@ -29,9 +29,9 @@ enum { SANITIZED = 0 };
 
 enum { FAILURES = 50 };
 
-static const int64_t shapes[][3] = {{3, 4, 5},       {65, 70, 300},  {200, 7, 900},
-                                    {300, 290, 310}, {400, 700, 17}, {50, 40, 4500}};
-enum { SHAPES = 6 };
+static const int64_t shapes[][3] = {{3, 4, 5},      {65, 70, 300},  {200, 7, 900}, {300, 290, 310},
+                                    {400, 700, 17}, {50, 40, 4500}, {9, 400, 1100}};
+enum { SHAPES = 7 };
 
 /* 1 if an allocation has failed since xg_alloc_fail_at(n, 0); it is disarmed either way. */
 static int has_failed(void)

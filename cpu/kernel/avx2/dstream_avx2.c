@@ -50,6 +50,11 @@ static inline vec mul(vec x, vec y)
   return _mm256_mul_pd(x, y);
 }
 
+static inline vec add(vec x, vec y)
+{
+  return _mm256_add_pd(x, y);
+}
+
 static inline vec fmadd(vec x, vec y, vec z)
 {
   return _mm256_fmadd_pd(x, y, z);

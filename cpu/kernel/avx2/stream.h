@@ -42,6 +42,12 @@ static inline __attribute__((always_inline)) void dot_step(const int rows, const
   }
 }
 
+/* The sums of a chain of additions join those of the chains before; the first finds none. */
+static inline void join(real *sums, vec sum, int first)
+{
+  store(sums, first ? sum : add(load(sums), sum));
+}
+
 static inline __attribute__((always_inline)) void dot_tile(const int rows, const int cols,
                                                            const int fetches,
                                                            const struct xg_stream *x,
@@ -56,7 +62,7 @@ static inline __attribute__((always_inline)) void dot_tile(const int rows, const
   for (int r = 0; r < rows; r++) {
     w[r] = (const real *)x->w + (at->row + r) * ld;
 #pragma GCC unroll 2
-    for (int i = 0; i < cols; i++) sum[r][i] = x->first ? splat(0) : load(sums + (r * s + i) * VL);
+    for (int i = 0; i < cols; i++) sum[r][i] = splat(0);
   }
   int64_t p = 0;
 #pragma GCC unroll 1
@@ -81,7 +87,7 @@ static inline __attribute__((always_inline)) void dot_tile(const int rows, const
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
-    for (int i = 0; i < cols; i++) store(sums + (r * s + i) * VL, sum[r][i]);
+    for (int i = 0; i < cols; i++) join(sums + (r * s + i) * VL, sum[r][i], x->first);
 }
 
 /* Every column of S, `fetches` rows prefetched by each pass. */
@@ -156,8 +162,7 @@ static inline __attribute__((always_inline)) void axpy_tile(const int s, const i
 #pragma GCC unroll 8
   for (int v = 0; v < wide; v++)
 #pragma GCC unroll 6
-    for (int i = 0; i < cols; i++)
-      sum[v * cols + i] = x->first ? splat(0) : load(sums + (v * s + i) * VL);
+    for (int i = 0; i < cols; i++) sum[v * cols + i] = splat(0);
 #pragma GCC unroll 1
   for (int64_t p = x->k; p > 0; p--, w += ld, b += s) {
     vec y[8];
@@ -172,6 +177,21 @@ static inline __attribute__((always_inline)) void axpy_tile(const int s, const i
 #pragma GCC unroll 8
       for (int v = 0; v < wide; v++) sum[v * cols + i] = fmadd(y[v], z, sum[v * cols + i]);
     }
+  }
+  if (!x->first) {
+#pragma GCC unroll 8
+    for (int v = 0; v < wide; v++)
+#pragma GCC unroll 6
+      for (int i = 0; i < cols; i++)
+        sum[v * cols + i] = add(load(sums + (v * s + i) * VL), sum[v * cols + i]);
+  }
+  if (x->total) sums = (real *)x->total + l * s + col * VL;
+  if (x->total && !x->total_first) {
+#pragma GCC unroll 8
+    for (int v = 0; v < wide; v++)
+#pragma GCC unroll 6
+      for (int i = 0; i < cols; i++)
+        sum[v * cols + i] = add(load(sums + (v * s + i) * VL), sum[v * cols + i]);
   }
 #pragma GCC unroll 8
   for (int v = 0; v < wide; v++)

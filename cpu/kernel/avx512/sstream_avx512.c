@@ -45,6 +45,11 @@ static inline vec mul(vec x, vec y)
   return _mm512_mul_ps(x, y);
 }
 
+static inline vec add(vec x, vec y)
+{
+  return _mm512_add_ps(x, y);
+}
+
 static inline vec fmadd(vec x, vec y, vec z)
 {
   return _mm512_fmadd_ps(x, y, z);

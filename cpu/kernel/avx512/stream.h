@@ -23,6 +23,20 @@
  */
 enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real), NEAR = 6 * LINE };
 
+/* One load for all FMAs: gcc 12 would let some load it again, and keep it on the stack besides. */
+static inline vec load_once(const real *x)
+{
+  vec v;
+  __asm__("vmovups %1, %0" : "=v"(v) : "m"(*(const real(*)[VL])x));
+  return v;
+}
+
+/* The sums of a chain of additions join those of the chains before; the first finds none. */
+static inline void join(real *sums, vec sum, int first)
+{
+  store(sums, first ? sum : add(load(sums), sum));
+}
+
 static inline __attribute__((always_inline)) void
 dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col, const int fetch)
 {
@@ -35,7 +49,7 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
   for (int r = 0; r < rows; r++) {
     w[r] = (const real *)x->w + r * ld;
 #pragma GCC unroll 4
-    for (int i = 0; i < cols; i++) sum[r][i] = x->first ? splat(0) : load(sums + (r * s + i) * VL);
+    for (int i = 0; i < cols; i++) sum[r][i] = splat(0);
   }
   const int64_t whole = x->k / VL * VL, ahead = x->ahead;
 #pragma GCC unroll 1
@@ -45,8 +59,7 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
     for (int i = 0; i < cols; i++) v[i] = load(b + i * VL);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-      vec y = load(w[r] + p);
-      if (cols > 1) __asm__("" : "+v"(y)); /* else some FMAs load it again, and it spills */
+      const vec y = cols > 1 ? load_once(w[r] + p) : load(w[r] + p);
       if (fetch) {
         __builtin_prefetch(w[r] + p + ahead, 0, 2);
         __builtin_prefetch(w[r] + p + NEAR, 0, 3);
@@ -66,54 +79,57 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-    for (int i = 0; i < cols; i++) store(sums + (r * s + i) * VL, sum[r][i]);
+    for (int i = 0; i < cols; i++) join(sums + (r * s + i) * VL, sum[r][i], x->first);
+}
+
+/* The last columns, fewer than four. */
+static inline __attribute__((always_inline)) void
+dot_rest(const int rows, const struct xg_stream *x, int64_t col, const int fetch)
+{
+  switch (x->s - col) {
+  case 1:
+    dot_tile(rows, 1, x, col, fetch);
+    break;
+  case 2:
+    dot_tile(rows, 2, x, col, fetch);
+    break;
+  case 3:
+    dot_tile(rows, 3, x, col, fetch);
+    break;
+  default:
+    break;
+  }
 }
 
 static inline __attribute__((always_inline)) void dot_rows(const int rows,
                                                            const struct xg_stream *x)
 {
-  int64_t col = 0;
-  if (x->s >= QUAD) {
-    dot_tile(rows, QUAD, x, 0, 1);
-    for (col = QUAD; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, col, 0);
+  if (x->s < QUAD) {
+    dot_rest(rows, x, 0, 1);
+    return;
   }
-  switch (x->s - col) {
-  case 1:
-    dot_tile(rows, 1, x, col, col == 0);
-    break;
-  case 2:
-    dot_tile(rows, 2, x, col, col == 0);
-    break;
-  case 3:
-    dot_tile(rows, 3, x, col, col == 0);
-    break;
-  default:
-    break;
-  }
+  dot_tile(rows, QUAD, x, 0, 1);
+  int64_t col = QUAD;
+  for (; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, col, 0);
+  dot_rest(rows, x, col, 0);
 }
 
-static void dot(const struct xg_stream *x)
-{
-  switch (x->l) {
-  case 1:
-    dot_rows(1, x);
-    break;
-  case 2:
-    dot_rows(2, x);
-    break;
-  case 3:
-    dot_rows(3, x);
-    break;
-  case 4:
-    dot_rows(4, x);
-    break;
-  case 5:
-    dot_rows(5, x);
-    break;
-  default:
-    dot_rows(ROWS, x);
-    break;
+/* A function each: gcc 12 shares out registers badly in one of so many loops. */
+#define DOT(rows)                                                                                  \
+  static __attribute__((noinline)) void dot_##rows(const struct xg_stream *x)                      \
+  {                                                                                                \
+    dot_rows(rows, x);                                                                             \
   }
+/* clang-format off */
+DOT(1) DOT(2) DOT(3) DOT(4) DOT(5) DOT(6)
+#undef DOT
+    /* clang-format on */
+
+    static void dot(const struct xg_stream *x)
+{
+  static void (*const by_rows[])(const struct xg_stream *) = {dot_1, dot_2, dot_3,
+                                                              dot_4, dot_5, dot_6};
+  by_rows[x->l - 1](x);
 }
 
 /* LINE steps of k, fewer at the end: the rows' lines are laid side by side first. */
@@ -149,21 +165,24 @@ spread_rows(const int rows, const int wide, const struct xg_stream *x, int64_t r
   vec sum[SPREAD][2];
   real *sums = (real *)x->sums + row * wide * VL;
   const real *w = (const real *)x->w + row * x->ld, *b = x->small;
-#pragma GCC unroll 12
-  for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-    for (int i = 0; i < wide; i++)
-      sum[r][i] = x->first ? splat(0) : load(sums + (r * wide + i) * VL);
-  const int64_t whole = x->k / LINE * LINE;
+  int64_t p = 0;
 #pragma GCC unroll 1
-  for (int64_t p = 0; p < whole; p += LINE)
-    spread_line(rows, wide, LINE, w + p, x->ld, x->ahead, b + p * wide * VL, sum);
-  if (whole < x->k)
-    spread_line(rows, wide, x->k - whole, w + whole, x->ld, 0, b + whole * wide * VL, sum);
+  for (int first = x->first; p < x->k; first = 0) {
+    const int64_t end = x->k - p < XG_STREAM_RUN ? x->k : p + XG_STREAM_RUN;
 #pragma GCC unroll 12
-  for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
-    for (int i = 0; i < wide; i++) store(sums + (r * wide + i) * VL, sum[r][i]);
+      for (int i = 0; i < wide; i++) sum[r][i] = splat(0);
+#pragma GCC unroll 1
+    for (; p + LINE <= end; p += LINE)
+      spread_line(rows, wide, LINE, w + p, x->ld, x->ahead, b + p * wide * VL, sum);
+    if (p < end) spread_line(rows, wide, end - p, w + p, x->ld, 0, b + p * wide * VL, sum);
+    p = end;
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+      for (int i = 0; i < wide; i++) join(sums + (r * wide + i) * VL, sum[r][i], first);
+  }
 }
 
 static inline __attribute__((always_inline)) void spread_wide(const int wide,
@@ -218,7 +237,7 @@ axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int
   const int64_t ld = x->ld;
   const int64_t fetch = l + x->ahead < x->l ? x->ahead : x->next + x->ahead - x->l;
 #pragma GCC unroll 16
-  for (int t = 0; t < s * wide; t++) sum[t] = x->first ? splat(0) : load(sums + t * VL);
+  for (int t = 0; t < s * wide; t++) sum[t] = splat(0);
 #pragma GCC unroll 1
   for (int64_t p = x->k; p > 0; p--, w += ld, b += s) {
     vec y[8];
@@ -233,6 +252,15 @@ axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int
 #pragma GCC unroll 8
       for (int v = 0; v < wide; v++) sum[v * s + i] = fmadd(y[v], z, sum[v * s + i]);
     }
+  }
+  if (!x->first) {
+#pragma GCC unroll 16
+    for (int t = 0; t < s * wide; t++) sum[t] = add(load(sums + t * VL), sum[t]);
+  }
+  if (x->total) sums = (real *)x->total + l * s;
+  if (x->total && !x->total_first) {
+#pragma GCC unroll 16
+    for (int t = 0; t < s * wide; t++) sum[t] = add(load(sums + t * VL), sum[t]);
   }
 #pragma GCC unroll 16
   for (int t = 0; t < s * wide; t++) store(sums + t * VL, sum[t]);
