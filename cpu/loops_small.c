@@ -265,25 +265,27 @@ void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr
 
 /* ---------------------------------------------------------------- the tiny path */
 
-static __attribute__((noinline)) int tiny_otherwise(const struct xg_problem *p,
-                                                    const struct xg_ukr *u)
+static __attribute__((noinline)) int tiny_otherwise(const struct xg_problem *p)
 {
+  const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
   struct xg_problem o;
+  if (!whole_k(u, p->k)) return 0;
   xg_orient(p, &o);
   run(&o, u, whole_way(&o, u));
   return 1;
 }
 
-/* An oriented product with unit stride along the rows of C. */
-static inline int tiny(const struct xg_problem *p, int64_t m, int64_t n, const struct xg_operand *a,
-                       int64_t rs_a, int64_t cs_a, const struct xg_operand *b, int64_t rs_b,
-                       int64_t cs_b, int64_t rs_c)
+/* An oriented product with unit stride along the rows of C. Whatever is not the plain case leaves
+ * by a call at the end, so that no register has to be saved for it. */
+static inline __attribute__((always_inline)) int
+tiny(const struct xg_problem *p, int64_t m, int64_t n, const struct xg_operand *a, int64_t rs_a,
+     int64_t cs_a, const struct xg_operand *b, int64_t rs_b, int64_t cs_b, int64_t rs_c)
 {
-  const struct xg_ukr *u = xg_ukr_best(p->type, XG_UKR_INPLACE);
-  if (!whole_k(u, p->k)) return 0;
-  if (way_of(u, m, n, p->k, cs_a, rs_b) != ALONG_N || (cs_b != 1 && n != 1) ||
-      few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
-    return tiny_otherwise(p, u);
+  const struct xg_ukr *u = atomic_load_explicit(
+      &xg_ukr_chosen[p->type == XGEMM_F64][XG_UKR_INPLACE], memory_order_acquire);
+  if (!u || !whole_k(u, p->k) || way_of(u, m, n, p->k, cs_a, rs_b) != ALONG_N ||
+      (cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
+    return tiny_otherwise(p);
   union scalar alpha, beta;
   set(&alpha, p->type, p->alpha);
   set(&beta, p->type, p->beta);
@@ -291,14 +293,17 @@ static inline int tiny(const struct xg_problem *p, int64_t m, int64_t n, const s
   return 1;
 }
 
+static __attribute__((noinline)) int tiny_scale(const struct xg_problem *p)
+{
+  xg_scale_host(p);
+  return 1;
+}
+
 /* The fields are picked one by one: xg_orient() copies the whole, reading in vectors what the front
  * end has just written in words, and that stalls for longer than the smallest products take. */
 int xg_cpu_tiny(const struct xg_problem *p)
 {
-  if (xg_is_scale_only(p)) {
-    xg_scale_host(p);
-    return 1;
-  }
+  if (xg_is_scale_only(p)) return tiny_scale(p);
   if (!xg_is_tiny(p)) return xg_cpu_direct(p);
   if (xg_is_better_transposed(p))
     return tiny(p, p->n, p->m, &p->b, p->b.cs, p->b.rs, &p->a, p->a.cs, p->a.rs, p->c.cs);

@@ -131,64 +131,47 @@ static inline __attribute__((always_inline)) void block(const int rows, const en
     store(rows, s, PLAIN, c, &t, x);
 }
 
-static inline __attribute__((always_inline)) void rows_of(const enum shape s, int64_t rows,
+/* Blocks of `least` to `most` rows. */
+static inline __attribute__((always_inline)) void rows_of(const enum shape s, const int least,
+                                                          const int most, int64_t rows,
                                                           const struct args *x, const double *a,
                                                           const double *b, double *c)
 {
 #define CASE(r)                                                                                    \
   case r:                                                                                          \
-    block(r, s, x, a, b, c);                                                                       \
-    return;
+    if ((r) >= least && (r) <= most) block(r, s, x, a, b, c);                                      \
+    break;
+#define FOUR(r) CASE(r) CASE((r) + 1) CASE((r) + 2) CASE((r) + 3)
   switch (rows) {
-    CASE(1)
-    CASE(2)
-    CASE(3)
-    CASE(4)
-    CASE(5)
-    CASE(6)
-    CASE(7)
-    CASE(8)
-    CASE(9)
-    CASE(10)
-    CASE(11)
-    CASE(12)
-    CASE(13)
-    CASE(14)
+    FOUR(1)
+    FOUR(5)
+    FOUR(9)
+    FOUR(13)
+    FOUR(17)
   }
-  if (s != Y) return;
-  switch (rows) {
-    CASE(15)
-    CASE(16)
-    CASE(17)
-    CASE(18)
-    CASE(19)
-    CASE(20)
-  }
+#undef FOUR
 #undef CASE
 }
 
 typedef void shape_fn(int64_t rows, const struct args *x, const double *a, const double *b,
                       double *c);
 
-static __attribute__((noinline)) void shape_y(int64_t rows, const struct args *x, const double *a,
-                                              const double *b, double *c)
+#define SHAPE(name, s, least, most)                                                                \
+  static __attribute__((noinline)) void name(int64_t rows, const struct args *x, const double *a,  \
+                                             const double *b, double *c)                           \
+  {                                                                                                \
+    rows_of(s, least, most, rows, x, a, b, c);                                                     \
+  }
+SHAPE(shape_y_few, Y, 1, 4) /* with few registers to save */
+SHAPE(shape_y_many, Y, 5, TALL)
+SHAPE(shape_z, Z, 1, MR)
+SHAPE(shape_zy, ZY, 1, MR)
+SHAPE(shape_zz, ZZ, 1, MR)
+#undef SHAPE
+
+static void shape_y(int64_t rows, const struct args *x, const double *a, const double *b, double *c)
 {
-  rows_of(Y, rows, x, a, b, c);
-}
-static __attribute__((noinline)) void shape_z(int64_t rows, const struct args *x, const double *a,
-                                              const double *b, double *c)
-{
-  rows_of(Z, rows, x, a, b, c);
-}
-static __attribute__((noinline)) void shape_zy(int64_t rows, const struct args *x, const double *a,
-                                               const double *b, double *c)
-{
-  rows_of(ZY, rows, x, a, b, c);
-}
-static __attribute__((noinline)) void shape_zz(int64_t rows, const struct args *x, const double *a,
-                                               const double *b, double *c)
-{
-  rows_of(ZZ, rows, x, a, b, c);
+  (rows <= 4 ? shape_y_few : shape_y_many)(rows, x, a, b, c);
 }
 
 /* One strip: blocks of rows as even as they come, so that none is left with a row or two. */
@@ -207,23 +190,39 @@ static inline void strip(int64_t m, int64_t mr, shape_fn *fn, const struct args 
   fn(m, x, a, b, c);
 }
 
-static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
-                   int64_t cs_a, const void *b_p, int64_t rs_b, const void *beta, void *c_p,
-                   int64_t rs_c)
+/* The last strip, n <= NR, has its own shape; sets the mask of its last vector. */
+static inline enum shape last_shape(int64_t n, struct args *x)
 {
-  static shape_fn *const shapes[] = {shape_y, shape_z, shape_zy, shape_zz};
-  const double *b = b_p;
-  double *c = c_p;
-  struct args x = {k, rs_a, cs_a, rs_b, rs_c, *(const double *)alpha, *(const double *)beta, 0xff};
+  const unsigned s = (unsigned)(n - 1) / HL, width = s % 2 ? VL : HL;
+  x->last = (__mmask8)(((1u << width) - 1) >> (HL * (s + 1) - (unsigned)n));
+  return s;
+}
+
+static shape_fn *const shapes[] = {shape_y, shape_z, shape_zy, shape_zz};
+
+static __attribute__((noinline)) void strips(int64_t m, int64_t n, struct args *x, const double *a,
+                                             const double *b, double *c)
+{
   const int64_t step = m > TALLEST_ZZ ? VL : NR;
   for (; n > step; n -= step) {
-    strip(m, MR, step == NR ? shape_zz : shape_z, &x, a, b, c);
+    strip(m, MR, step == NR ? shape_zz : shape_z, x, a, b, c);
     b += step;
     c += step;
   }
-  const unsigned s = (unsigned)(n - 1) / HL, width = s % 2 ? VL : HL;
-  x.last = (__mmask8)(((1u << width) - 1) >> (HL * (s + 1) - (unsigned)n));
-  strip(m, s == Y ? TALL : MR, shapes[s], &x, a, b, c);
+  const enum shape s = last_shape(n, x);
+  strip(m, s == Y ? TALL : MR, shapes[s], x, a, b, c);
+}
+
+/* A single block goes straight to its shape: the way there is half of what the smallest cost. */
+static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
+                   int64_t cs_a, const void *b, int64_t rs_b, const void *beta, void *c,
+                   int64_t rs_c)
+{
+  struct args x = {k, rs_a, cs_a, rs_b, rs_c, *(const double *)alpha, *(const double *)beta, 0xff};
+  if (m <= MR && n <= NR)
+    shapes[last_shape(n, &x)](m, &x, a, b, c);
+  else
+    strips(m, n, &x, a, b, c);
 }
 
 /* ---------------------------------------------------------------- B that lies along k
