@@ -275,6 +275,21 @@ static __attribute__((noinline)) int tiny_otherwise(const struct xg_problem *p)
   return 1;
 }
 
+/* xg_is_better_transposed(p) as given; its fields are picked one by one, see xg_cpu_tiny(). */
+static __attribute__((noinline)) int tiny_dot(const struct xg_problem *p, const struct xg_ukr *u,
+                                              int transposed)
+{
+  const struct xg_operand *a = transposed ? &p->b : &p->a, *b = transposed ? &p->a : &p->b;
+  const int64_t m = transposed ? p->n : p->m, n = transposed ? p->m : p->n;
+  union scalar alpha, beta;
+  set(&alpha, p->type, p->alpha);
+  set(&beta, p->type, p->beta);
+  u->dot(m, n, p->k, &alpha, a->data, transposed ? a->cs : a->rs, b->data,
+         transposed ? b->cs : b->rs, transposed ? b->rs : b->cs, &beta, p->c.data,
+         transposed ? p->c.cs : p->c.rs);
+  return 1;
+}
+
 /* An oriented product with unit stride along the rows of C. Whatever is not the plain case leaves
  * by a call at the end, so that no register has to be saved for it. */
 static inline __attribute__((always_inline)) int
@@ -283,8 +298,11 @@ tiny(const struct xg_problem *p, int64_t m, int64_t n, const struct xg_operand *
 {
   const struct xg_ukr *u = atomic_load_explicit(
       &xg_ukr_chosen[p->type == XGEMM_F64][XG_UKR_INPLACE], memory_order_acquire);
-  if (!u || !whole_k(u, p->k) || way_of(u, m, n, p->k, cs_a, rs_b) != ALONG_N ||
-      (cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
+  if (!u || !whole_k(u, p->k)) return tiny_otherwise(p);
+  const enum way way = way_of(u, m, n, p->k, cs_a, rs_b);
+  if (way == DOT) return tiny_dot(p, u, a == &p->b);
+  if (way != ALONG_N || (cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) ||
+      narrow_columns(u, m, n, p->k, rs_a))
     return tiny_otherwise(p);
   union scalar alpha, beta;
   set(&alpha, p->type, p->alpha);
