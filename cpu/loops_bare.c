@@ -7,8 +7,8 @@
 #include "loops_common.h"
 #include "loops_deep.h"
 
-struct slice { /* one KC block of k */
-  int64_t first, count;
+struct slice { /* one KC block of k, in runs */
+  int64_t first, count, run;
   int fused; /* the kernel's instruction set has fused multiply-add */
 };
 
@@ -18,13 +18,18 @@ static void element_f32(const struct xg_problem *o, const struct slice *s, int64
   const float *b = (const float *)o->b.data + s->first * o->b.rs + j * o->b.cs;
   float *c = (float *)o->c.data + i * o->c.rs + j * o->c.cs;
   const float alpha = (float)o->alpha, beta = s->first ? 1 : (float)o->beta;
-  float sum = 0;
-  for (int64_t p = 0; p < s->count; p++, a += o->a.cs, b += o->b.rs)
-    sum = s->fused ? fmaf(*a, *b, sum) : sum + *a * *b;
+  float total = 0;
+  for (int64_t p = 0; p < s->count;) {
+    const int64_t first = p, last = min64(p + s->run, s->count);
+    float sum = 0;
+    for (; p < last; p++, a += o->a.cs, b += o->b.rs)
+      sum = s->fused ? fmaf(*a, *b, sum) : sum + *a * *b;
+    total = first == 0 ? sum : total + sum;
+  }
   if (beta == 0)
-    *c = alpha * sum;
+    *c = alpha * total;
   else
-    *c = s->fused ? fmaf(alpha, sum, beta * *c) : alpha * sum + beta * *c;
+    *c = s->fused ? fmaf(alpha, total, beta * *c) : alpha * total + beta * *c;
 }
 
 static void element_f64(const struct xg_problem *o, const struct slice *s, int64_t i, int64_t j)
@@ -33,13 +38,18 @@ static void element_f64(const struct xg_problem *o, const struct slice *s, int64
   const double *b = (const double *)o->b.data + s->first * o->b.rs + j * o->b.cs;
   double *c = (double *)o->c.data + i * o->c.rs + j * o->c.cs;
   const double alpha = o->alpha, beta = s->first ? 1 : o->beta;
-  double sum = 0;
-  for (int64_t p = 0; p < s->count; p++, a += o->a.cs, b += o->b.rs)
-    sum = s->fused ? fma(*a, *b, sum) : sum + *a * *b;
+  double total = 0;
+  for (int64_t p = 0; p < s->count;) {
+    const int64_t first = p, last = min64(p + s->run, s->count);
+    double sum = 0;
+    for (; p < last; p++, a += o->a.cs, b += o->b.rs)
+      sum = s->fused ? fma(*a, *b, sum) : sum + *a * *b;
+    total = first == 0 ? sum : total + sum;
+  }
   if (beta == 0)
-    *c = alpha * sum;
+    *c = alpha * total;
   else
-    *c = s->fused ? fma(alpha, sum, beta * *c) : alpha * sum + beta * *c;
+    *c = s->fused ? fma(alpha, total, beta * *c) : alpha * total + beta * *c;
 }
 
 void xg_loops_bare(const struct xg_problem *oriented, const struct xg_ukr *u, int64_t kc)
@@ -47,7 +57,8 @@ void xg_loops_bare(const struct xg_problem *oriented, const struct xg_ukr *u, in
   const struct xg_problem *o = oriented;
   struct slice s = {.fused = u->isa >= XG_ISA_AVX2};
   for (s.first = 0; s.first < o->k; s.first += s.count) {
-    s.count = kc < o->k - s.first ? kc : o->k - s.first;
+    s.count = min64(kc, o->k - s.first);
+    s.run = u->kind == XG_UKR_PANEL ? xg_run(s.count) : s.count;
     for (int64_t i = 0; i < o->m; i++)
       for (int64_t j = 0; j < o->n; j++)
         if (o->type == XGEMM_F64)

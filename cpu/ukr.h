@@ -17,9 +17,11 @@
  * only the leading m x n part, 1 <= m <= MR, 1 <= n <= NR, and touch nothing of C beyond it.
  *   - Nothing outside the panels is read (prefetches excepted).
  *   - beta = 0: C is written and never read.
- *   - Additions over p run in increasing order into one accumulator per element of C, so the bits
- * of an element do not depend on m, n, or its place in the tile. Then C = fma(alpha, sum, beta*C),
- *     or alpha*sum when beta = 0.
+ *   - Additions over p run in increasing order into one accumulator per element of C, which starts
+ *     from zero for every run of xg_run(k) steps; the last run has what is left. The sums of the
+ * runs are added in order, so the bits of an element depend neither on m and n nor on its place in
+ * the tile, and errors grow little with k. Then C = fma(alpha, sum, beta*C), or alpha*sum when beta
+ * = 0.
  *   - c has the alignment of its element type only.
  *   - A kernel that has `strided` computes the same, bits included, from an A that need not be
  * packed: element (i,p) at a + i*rs_a + p*cs_a, any strides, and rows from m on are not read.
@@ -30,7 +32,7 @@
  * INPLACE kernels (kind XG_UKR_INPLACE): a whole small product, operands read where they are.
  *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
  *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
- *   - otherwise the same rules.
+ *   - otherwise the same rules, but all of k is one run.
  *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along
  * n; where `pack` is NULL the best of the PACK routines does that.
  *   - `dot`, if it has one: for 1 <= n <= nr/8, 1 <= k <= XG_DOT_K and an A that runs along k, cs_a
@@ -179,6 +181,16 @@ struct xg_strip_fns {
   void (*copy_rest)(struct xg_copy *x);
   void (*fold)(const struct xg_fold *x);
 };
+
+/* Steps of k that PANEL kernels add up at a time: at most 256, nearly the same for each run, and of
+ * whole unrolled loops. */
+static inline int64_t xg_run(int64_t k)
+{
+  enum { MOST = 256, STEP = 8 };
+  if (k <= MOST) return k;
+  const int64_t runs = (k + MOST - 1) / MOST;
+  return (k + STEP * runs - 1) / (STEP * runs) * STEP;
+}
 
 /* Columns of the next sliver when n are left: 3 vectors, or 2 where that leaves no single one. */
 static inline int64_t xg_sliver(int64_t n, int64_t vl)

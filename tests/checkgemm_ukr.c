@@ -143,38 +143,50 @@ static void build(struct rig *r, const struct ukr_case *x, struct reference_rng 
   set_scalar(r, &r->beta, x->beta);
 }
 
-/* The element as the contract's order gives it, to the bit. */
-static double in_order(const xgemm_problem *p, int64_t i, int64_t j, double c, int fused)
+/* The element as the contract's order gives it, in runs of `run` steps, to the bit. */
+static double in_order(const xgemm_problem *p, int64_t run, int64_t i, int64_t j, double c,
+                       int fused)
 {
   if (p->c.type == XGEMM_F64) {
-    double sum = 0;
-    for (int64_t q = 0; q < p->k; q++) {
-      double a = reference_get(&p->a, i, q), b = reference_get(&p->b, q, j);
-      volatile double product = a * b;
-      sum = fused ? fma(a, b, sum) : sum + product;
+    double total = 0;
+    for (int64_t q = 0; q < p->k;) {
+      const int64_t first = q, last = q + run < p->k ? q + run : p->k;
+      double sum = 0;
+      for (; q < last; q++) {
+        double a = reference_get(&p->a, i, q), b = reference_get(&p->b, q, j);
+        volatile double product = a * b;
+        sum = fused ? fma(a, b, sum) : sum + product;
+      }
+      total = first == 0 ? sum : total + sum;
     }
-    volatile double scaled = p->alpha * sum, old = p->beta * c;
-    return p->beta == 0 ? scaled : fused ? fma(p->alpha, sum, old) : scaled + old;
+    volatile double scaled = p->alpha * total, old = p->beta * c;
+    return p->beta == 0 ? scaled : fused ? fma(p->alpha, total, old) : scaled + old;
   }
-  float sum = 0, alpha = (float)p->alpha, beta = (float)p->beta;
-  for (int64_t q = 0; q < p->k; q++) {
-    float a = (float)reference_get(&p->a, i, q), b = (float)reference_get(&p->b, q, j);
-    volatile float product = a * b;
-    sum = fused ? fmaf(a, b, sum) : sum + product;
+  float total = 0, alpha = (float)p->alpha, beta = (float)p->beta;
+  for (int64_t q = 0; q < p->k;) {
+    const int64_t first = q, last = q + run < p->k ? q + run : p->k;
+    float sum = 0;
+    for (; q < last; q++) {
+      float a = (float)reference_get(&p->a, i, q), b = (float)reference_get(&p->b, q, j);
+      volatile float product = a * b;
+      sum = fused ? fmaf(a, b, sum) : sum + product;
+    }
+    total = first == 0 ? sum : total + sum;
   }
-  volatile float scaled = alpha * sum, old = beta * (float)c;
-  return beta == 0 ? scaled : fused ? fmaf(alpha, sum, old) : scaled + old;
+  volatile float scaled = alpha * total, old = beta * (float)c;
+  return beta == 0 ? scaled : fused ? fmaf(alpha, total, old) : scaled + old;
 }
 
 /* Narrows r->orders by this result; 0 when none is left. `before` is C as it was. */
 static int order_holds(struct rig *r, const xgemm_problem *p, const double *before)
 {
+  const int64_t run = r->u->kind == XG_UKR_PANEL ? xg_run(p->k) : p->k;
   for (int64_t i = 0; i < p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
       double got = reference_get(&p->c, i, j);
       double c = p->beta != 0 ? before[i * p->n + j] : 0;
-      if ((r->orders & 1) && got != in_order(p, i, j, c, 1)) r->orders &= ~1;
-      if ((r->orders & 2) && got != in_order(p, i, j, c, 0)) r->orders &= ~2;
+      if ((r->orders & 1) && got != in_order(p, run, i, j, c, 1)) r->orders &= ~1;
+      if ((r->orders & 2) && got != in_order(p, run, i, j, c, 0)) r->orders &= ~2;
       if (!r->orders) return 0;
     }
   return 1;
@@ -219,7 +231,8 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
     r->size = malloc((size_t)r->values * sizeof(double));
   }
   double before[64 * 64];
-  int check_order = x->data == 'r' && x->k <= 100 && x->m * x->n <= 64 * 64;
+  int check_order =
+      x->data == 'r' && (x->k <= 100 || u->kind == XG_UKR_PANEL) && x->m * x->n <= 64 * 64;
   if (check_order && x->beta != 0)
     for (int64_t i = 0; i < x->m; i++)
       for (int64_t j = 0; j < x->n; j++) before[i * x->n + j] = reference_get(&p.c, i, j);
@@ -349,8 +362,9 @@ static void panel_cases(struct check *k, struct rig *r)
       }
   }
   rig_resize(r);
-  for (int t = 0; t < 4; t++) { /* long sums */
-    struct ukr_case x = {.m = u->mr, .n = u->nr, .k = 1000 + t, .rsc = u->nr + t};
+  static const int64_t runs[] = {256, 257, 300, 512, 1000, 1001, 513, 1003};
+  for (int t = 0; t < 8; t++) { /* long sums */
+    struct ukr_case x = {.m = u->mr, .n = u->nr, .k = runs[t], .rsc = u->nr + t};
     x.side = t & 1 ? 's' : 'e', x.data = t & 2 ? 'r' : 'i';
     set_scalars(&x, t == 0 ? 1 : 13);
     run_case(k, r, &x);

@@ -23,7 +23,7 @@
 enum { MR = 6, NR = 16, VL = 8, PREFETCH = 16, STEPS = 8, NEAR = 4 };
 
 struct args {
-  int64_t k, rs_a, cs_a, rs_c;
+  int64_t k, run, rs_a, cs_a, rs_c;
   const float *a, *b;
   float alpha, beta, *c;
   struct xg_fetch fetch;
@@ -53,11 +53,13 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   const int64_t rs = x->rs_a, cs = x->cs_a, ahead = (cs > MR ? NEAR : PREFETCH) * cs;
   const float *a[2] = {x->a, x->a + 3 * rs}, *b = x->b, *row_of_c = x->c;
   const char *fetch = x->fetch.at;
-  int64_t left = x->k;
+  _Alignas(32) float room[MR][2][VL];
+  const float(*kept)[2][VL] = NULL; /* the sums of the runs before */
+  int64_t left = x->k, after = x->k - x->run;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
    * and keep A and B waiting. So it is with what is fetched for later. */
   for (int row = 0; left > 0; row++) {
-    int64_t steps = (row < rows || fetch) && left > STEPS ? STEPS : left;
+    int64_t steps = (row < rows || fetch) && left - after > STEPS ? STEPS : left - after;
     if (row < rows) {
       _mm_prefetch((const char *)row_of_c, _MM_HINT_T0);
       _mm_prefetch((const char *)(row_of_c + vecs * VL - 1), _MM_HINT_T0);
@@ -83,6 +85,25 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       }
       a[0] += cs, a[1] += cs, b += NR;
     }
+    if (left > after) continue;
+    if (kept) {
+#pragma GCC unroll 6
+      for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (int v = 0; v < vecs; v++)
+          acc[i][v] = _mm256_add_ps(_mm256_load_ps(kept[i][v]), acc[i][v]);
+    }
+    if (left == 0) break;
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+      for (int v = 0; v < vecs; v++) {
+        _mm256_store_ps(room[i][v], acc[i][v]);
+        acc[i][v] = _mm256_setzero_ps();
+      }
+    }
+    kept = room;
+    after = left > x->run ? left - x->run : 0;
   }
 
   const __m256 alpha = _mm256_set1_ps(x->alpha), beta = _mm256_set1_ps(x->beta);
@@ -125,6 +146,7 @@ static void strided(int64_t m, int64_t n, int64_t k, const void *alpha, const vo
 {
   const struct args x = {
       .k = k,
+      .run = xg_run(k),
       .rs_a = rs_a,
       .cs_a = cs_a,
       .rs_c = rs_c,

@@ -17,12 +17,13 @@
 #error "compile this file with -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma"
 #endif
 #include <immintrin.h>
+#include <stddef.h>
 #include "../../ukr.h"
 
 enum { MR = 14, NR = 16, VL = 8, PREFETCH = 8, STEPS = 8 };
 
 struct args {
-  int64_t k, rs_c;
+  int64_t k, run, rs_c;
   const double *a, *b;
   double alpha, beta, *c;
   __mmask8 last; /* columns of the last vector */
@@ -35,11 +36,13 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
 #pragma GCC unroll 14
   for (int i = 0; i < rows; i++) acc[i][0] = acc[i][1] = _mm512_setzero_pd();
   const double *a = x->a, *b = x->b, *c = x->c;
-  int64_t left = x->k;
+  _Alignas(64) double room[MR][2][VL];
+  const double(*kept)[2][VL] = NULL; /* the sums of the runs before */
+  int64_t left = x->k, after = x->k - x->run;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
-   * and keep A and B waiting. The last round does what is left. */
+   * and keep A and B waiting. The last round does what is left of a run. */
   for (int row = 0; left > 0; row++) {
-    int64_t steps = row < rows && left > STEPS ? STEPS : left;
+    int64_t steps = row < rows && left - after > STEPS ? STEPS : left - after;
     _mm_prefetch((const char *)c, _MM_HINT_T0);
     _mm_prefetch((const char *)(c + VL), _MM_HINT_T0);
     _mm_prefetch((const char *)(c + VL * vecs - 1), _MM_HINT_T0);
@@ -61,6 +64,25 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       }
       a += MR, b += NR;
     }
+    if (left > after) continue;
+    if (kept) {
+#pragma GCC unroll 14
+      for (int i = 0; i < rows; i++)
+#pragma GCC unroll 2
+        for (int v = 0; v < vecs; v++)
+          acc[i][v] = _mm512_add_pd(_mm512_load_pd(kept[i][v]), acc[i][v]);
+    }
+    if (left == 0) break;
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+      for (int v = 0; v < vecs; v++) {
+        _mm512_store_pd(room[i][v], acc[i][v]);
+        acc[i][v] = _mm512_setzero_pd();
+      }
+    }
+    kept = room;
+    after = left > x->run ? left - x->run : 0;
   }
 
   const __m512d alpha = _mm512_set1_pd(x->alpha), beta = _mm512_set1_pd(x->beta);
@@ -134,6 +156,7 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
                    const void *beta, void *c, int64_t rs_c)
 {
   const struct args x = {k,
+                         xg_run(k),
                          rs_c,
                          a,
                          b,

@@ -26,7 +26,7 @@
 enum { MR = 8, NR = 24, VECS = 3, VL = 8, PREFETCH = 8, STEPS = 8, NEAR = 128 };
 
 struct args {
-  int64_t k, rs_a, cs_a, rs_c;
+  int64_t k, run, rs_a, cs_a, rs_c;
   const double *a, *b;
   double alpha, beta, *c;
   struct xg_fetch fetch;
@@ -44,12 +44,14 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs;
   const double *a[3] = {x->a, x->a + 3 * rs, x->a + 6 * rs}, *b = x->b, *c = x->c;
   const char *fetch = x->fetch.at;
-  int64_t left = x->k;
+  _Alignas(64) double room[MR][VECS][VL];
+  const double(*kept)[VECS][VL] = NULL; /* the sums of the runs before */
+  int64_t left = x->k, after = x->k - x->run;
   if (left <= NEAR) c += MR * x->rs_c;
   /* A row of C is called for every STEPS steps of k: all at once they would fill the miss buffers
    * and keep A and B waiting. So it is with what is fetched for later. */
   for (int row = 0; left > 0; row++) {
-    const int64_t round = (row < rows || fetch) && left > STEPS ? STEPS : left;
+    const int64_t round = (row < rows || fetch) && left - after > STEPS ? STEPS : left - after;
     if (row < rows) {
 #pragma GCC unroll 3
       for (int v = 0; v < vecs; v++) _mm_prefetch((const char *)(c + v * VL), _MM_HINT_T0);
@@ -82,6 +84,25 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
       for (int i = 0; i < 3; i++) a[i] += cs;
       b += NR;
     }
+    if (left > after) continue;
+    if (kept) {
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; i++)
+#pragma GCC unroll 3
+        for (int v = 0; v < vecs; v++)
+          acc[i][v] = _mm512_add_pd(_mm512_load_pd(kept[i][v]), acc[i][v]);
+    }
+    if (left == 0) break;
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 3
+      for (int v = 0; v < vecs; v++) {
+        _mm512_store_pd(room[i][v], acc[i][v]);
+        acc[i][v] = _mm512_setzero_pd();
+      }
+    }
+    kept = room;
+    after = left > x->run ? left - x->run : 0;
   }
 
   const __m512d alpha = _mm512_set1_pd(x->alpha), beta = _mm512_set1_pd(x->beta);
@@ -139,6 +160,7 @@ static void strided(int64_t m, int64_t n, int64_t k, const void *alpha, const vo
                     const struct xg_fetch *fetch)
 {
   const struct args x = {k,
+                         xg_run(k),
                          rs_a,
                          cs_a,
                          rs_c,

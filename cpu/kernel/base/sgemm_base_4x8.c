@@ -22,14 +22,12 @@ static inline vec load(const float *p)
   return v;
 }
 
-static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha_p, const void *a_p,
-                   const void *b_p, const void *beta_p, void *c_p, int64_t rs_c)
+/* The sums of one run. */
+static inline void add(vec sums[MR][2], int64_t k, const float *a, const float *b)
 {
-  (void)m, (void)n; /* always whole tiles */
-  const float *a = a_p, *b = b_p, alpha = *(const float *)alpha_p, beta = *(const float *)beta_p;
   vec acc[MR][2] = {{{0}}};
 #pragma GCC unroll 1
-  for (int64_t p = 0; p < k; p++) {
+  for (; k > 0; k--) {
     const vec b0 = load(b), b1 = load(b + VL);
 #pragma GCC unroll 4
     for (int i = 0; i < MR; i++) {
@@ -38,6 +36,23 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha_p, const v
       acc[i][1] += ai * b1;
     }
     a += MR, b += NR;
+  }
+  __builtin_memcpy(sums, acc, sizeof acc);
+}
+
+static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha_p, const void *a_p,
+                   const void *b_p, const void *beta_p, void *c_p, int64_t rs_c)
+{
+  (void)m, (void)n; /* always whole tiles */
+  const float *a = a_p, *b = b_p, alpha = *(const float *)alpha_p, beta = *(const float *)beta_p;
+  const int64_t run = xg_run(k);
+  vec acc[MR][2];
+  add(acc, run < k ? run : k, a, b);
+  for (int64_t p = run; p < k; p += run) {
+    vec more[MR][2];
+    add(more, run < k - p ? run : k - p, a + p * MR, b + p * NR);
+#pragma GCC unroll 4
+    for (int i = 0; i < MR; i++) acc[i][0] += more[i][0], acc[i][1] += more[i][1];
   }
 
 #pragma GCC unroll 4
