@@ -22,13 +22,13 @@ enum {
 
 static int64_t kc_limit(const struct xg_ukr *u)
 {
-  return SLIVER_BYTES / (u->nr * (int64_t)xg_sizeof(xg_ukr_type(u)));
+  return min64(XG_RUN, SLIVER_BYTES / (u->nr * (int64_t)xg_sizeof(xg_ukr_type(u))));
 }
 
 /* k <= kc_limit(u), without a division. */
 static int whole_k(const struct xg_ukr *u, int64_t k)
 {
-  return k * u->nr * (int64_t)xg_sizeof(xg_ukr_type(u)) <= SLIVER_BYTES;
+  return k <= XG_RUN && k * u->nr * (int64_t)xg_sizeof(xg_ukr_type(u)) <= SLIVER_BYTES;
 }
 
 int64_t xg_small_kc(const struct xg_ukr *u, int64_t k)

@@ -185,12 +185,22 @@ static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
   return min64(SUMS / (t->s * t->e) / step * step, round_up(t->l, step));
 }
 
+static int64_t steps_of(const struct thin *t)
+{
+  return t->s <= 4 ? 8 : t->s <= 8 ? 16 : STEPS;
+}
+
+static int is_one_group(const struct thin *t)
+{
+  return t->k <= XG_STREAM_GROUP * steps_of(t);
+}
+
 /* Rows l .. l+run-1 of W. Without packed S it is packed step by step. */
 static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, char *total,
                      char *step_buffer)
 {
   const struct thin *t = &j->t;
-  const int64_t steps = t->s <= 4 ? 8 : t->s <= 8 ? 16 : STEPS;
+  const int64_t steps = steps_of(t), group = XG_STREAM_GROUP * steps;
   struct xg_stream x = {.l = run,
                         .s = t->s,
                         .ld = t->k_w,
@@ -201,9 +211,9 @@ static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, ch
     x.k = min64(steps, t->k - p);
     x.w = t->w + (l + p * t->k_w) * t->e;
     x.small = j->packed ? j->packed + p * t->s * t->e : step_buffer;
-    x.first = p % XG_STREAM_GROUP == 0;
-    x.total = (p + steps) % XG_STREAM_GROUP == 0 || p + steps >= t->k ? total : NULL;
-    x.total_first = p < XG_STREAM_GROUP;
+    x.first = p % group == 0;
+    x.total = (p + steps) % group == 0 || p + steps >= t->k ? total : NULL;
+    x.total_first = p < group;
     if (!j->packed) pack_small(j, p, x.k, step_buffer);
     j->u->stream->axpy(&x);
   }
@@ -221,7 +231,7 @@ static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, ch
 /* Beyond the sums of `most` rows; a single group of chains needs none of its own. */
 static char *total_of(const struct thin *t, int64_t most, char *sums)
 {
-  return t->k > XG_STREAM_GROUP ? sums + most * t->s * t->e : sums;
+  return is_one_group(t) ? sums : sums + most * t->s * t->e;
 }
 
 static void axpy_range(const struct job *j, int64_t first, int64_t last, char *sums)
@@ -278,7 +288,7 @@ static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
 {
   if (t->form != AXPY) return 0;
   const int64_t sums = round_up(stretch(t, u) * t->s * t->e, ALIGN);
-  return (size_t)(t->k > XG_STREAM_GROUP ? 2 * sums : sums);
+  return (size_t)(is_one_group(t) ? sums : 2 * sums);
 }
 
 size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)

@@ -67,7 +67,7 @@
  *     the sums, this step's included, are added to that: a total of groups of chains.
  *
  *   - The loops' steps: 4096 bytes of a row of W for dot and spread. For axpy 8 steps of k where
- *     s <= 4, 16 where s <= 8, else 32; a group is XG_STREAM_GROUP steps of k.
+ *     s <= 4, 16 where s <= 8, else 32; a group is XG_STREAM_GROUP chains.
  *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
  *   - sums, total and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
@@ -182,13 +182,16 @@ struct xg_strip_fns {
   void (*fold)(const struct xg_fold *x);
 };
 
-/* Steps of k that PANEL kernels add up at a time: at most 256, nearly the same for each run, and of
- * whole unrolled loops. */
+/* The most products in one chain of additions: rounding errors grow with its length. */
+enum { XG_RUN = 256 };
+
+/* Steps of k that PANEL kernels add up at a time: nearly the same for each run, and of whole
+ * unrolled loops. */
 static inline int64_t xg_run(int64_t k)
 {
-  enum { MOST = 256, STEP = 8 };
-  if (k <= MOST) return k;
-  const int64_t runs = (k + MOST - 1) / MOST;
+  enum { STEP = 8 };
+  if (k <= XG_RUN) return k;
+  const int64_t runs = (k + XG_RUN - 1) / XG_RUN;
   return (k + STEP * runs - 1) / (STEP * runs) * STEP;
 }
 
@@ -208,7 +211,7 @@ enum xg_ukr_kind {
   XG_UKR_KINDS
 };
 enum { XG_UKR_MASKED = 1 };
-enum { XG_STREAM_S = 16, XG_STREAM_RUN = 256, XG_STREAM_GROUP = 1024, XG_DOT_K = 256 };
+enum { XG_STREAM_S = 16, XG_STREAM_RUN = 256, XG_STREAM_GROUP = 64, XG_DOT_K = 256 };
 
 /* Ordered: a later one includes the earlier ones. */
 enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };

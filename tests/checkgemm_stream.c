@@ -1,5 +1,5 @@
 /* STREAM kernels against the contract in cpu/ukr.h, each form by itself: hostile memory, registers,
- * exact integers over two steps of k. */
+ * exact integers over two steps of k; of axpy as well over two groups of steps with a total. */
 #include "checkgemm.h"
 
 #include <stdio.h>
@@ -11,6 +11,7 @@ struct stream_case {
   enum form form;
   int64_t l, s, k, first; /* steps of k in the first call */
   double beta;
+  int total; /* axpy: each step is a group */
 };
 
 struct rig {
@@ -18,7 +19,7 @@ struct rig {
   struct stream_case x;
   int64_t d, ld; /* elements of packed S for a step of spread; W's stride */
   struct hostile_matrix w, c;
-  struct hostile small, sums;
+  struct hostile small, sums, total;
   double s[XG_STREAM_S * 300]; /* S, unpacked */
   const char *clobbered;
 };
@@ -77,6 +78,7 @@ static void rig_make(struct rig *r, struct reference_rng *rng, const double *c)
                        : x->form == SPREAD ? x->l * r->d
                                            : up(x->l, nr) * x->s;
   hostile_alloc(&r->sums, (size_t)sums * es, 64, HOSTILE_END);
+  hostile_alloc(&r->total, (size_t)sums * es, 64, HOSTILE_END);
   hostile_matrix_alloc(&r->c, x->l, x->s, x->s % 2 ? 1 : x->s + 2, x->s % 2 ? x->l + 1 : 1, es,
                        HOSTILE_END);
   for (int64_t i = 0; c && i < x->l; i++)
@@ -108,14 +110,16 @@ static void call_all(void *argument)
                                    .ld = r->ld,
                                    .small = r->small.data + place(r, p, 0) * es,
                                    .sums = r->sums.data,
-                                   .first = p == 0,
+                                   .first = x->total || p == 0,
+                                   .total = x->total ? r->total.data : NULL,
+                                   .total_first = p == 0,
                                    .ahead = 64,
                                    .next = 16 * r->ld};
     note(r, check_call((void (*)(void))step, (const int64_t[14]){(intptr_t)&call}));
   }
   const struct xg_stream_end end = {.l = x->l,
                                     .s = x->s,
-                                    .sums = r->sums.data,
+                                    .sums = x->total ? r->total.data : r->sums.data,
                                     .alpha = es == 8 ? (void *)&alpha_d : (void *)&alpha_f,
                                     .beta = es == 8 ? (void *)&beta_d : (void *)&beta_f,
                                     .c = r->c.at,
@@ -151,8 +155,8 @@ static void run_case(struct check *k, const struct xg_ukr *u, const struct strea
   static struct rig r;
   char text[120], why[120];
   const double c = 3;
-  snprintf(text, sizeof text, "%s l=%lld s=%lld k=%lld", names[x->form], (long long)x->l,
-           (long long)x->s, (long long)x->k);
+  snprintf(text, sizeof text, "%s l=%lld s=%lld k=%lld%s", names[x->form], (long long)x->l,
+           (long long)x->s, (long long)x->k, x->total ? " total" : "");
   struct reference_rng rng = check_rng(k, text);
   r = (struct rig){.u = u, .x = *x};
   rig_make(&r, &rng, x->beta == 0 ? NULL : &c); /* left a NaN where it must not be read */
@@ -165,12 +169,14 @@ static void run_case(struct check *k, const struct xg_ukr *u, const struct strea
     check_fail(k, u->name, NULL, text, "does not preserve %s", r.clobbered);
   else if (!is_right(&r, c, why, sizeof why))
     check_fail(k, u->name, NULL, text, "%s", why);
-  else if (!hostile_matrix_gaps_intact(&r.c) || !hostile_intact(&r.sums))
+  else if (!hostile_matrix_gaps_intact(&r.c) || !hostile_intact(&r.sums) ||
+           !hostile_intact(&r.total))
     check_fail(k, u->name, NULL, text, "wrote outside C or its sums");
   hostile_matrix_free(&r.w);
   hostile_matrix_free(&r.c);
   hostile_close(&r.small);
   hostile_close(&r.sums);
+  hostile_close(&r.total);
 }
 
 void check_one_stream(struct check *k, const struct xg_ukr *u)
@@ -184,6 +190,7 @@ void check_one_stream(struct check *k, const struct xg_ukr *u)
       for (int i = 0; i < 4; i++) {
         const int64_t most = form == DOT ? u->mr : form == SPREAD ? 2 * u->mr : 9 * u->nr + 5;
         struct stream_case x = {.form = form, .s = s, .k = depths[i], .beta = i % 2 ? 2 : 0};
+        x.total = form == AXPY && i > 1;
         x.first = up((x.k + 1) / 2, u->nr);
         for (x.l = 1; x.l <= most; x.l += form == AXPY ? 13 : 1) run_case(k, u, &x);
       }

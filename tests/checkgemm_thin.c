@@ -76,6 +76,10 @@ static void check_type(struct check *k, char type)
     check_strides(form & 1 ? 'c' : 'r', x.m, x.n, 0, &x.rsc, &x.csc);
     x.data = 'r', x.beta = 1;
     check_threads_of(k, &x);
+    x = thin(type, form & 1, form & 2, 13, 131, 5003);
+    x.data = 'r', x.beta = 0.5;
+    check_strides(form & 1 ? 'c' : 'r', x.m, x.n, 1, &x.rsc, &x.csc);
+    check_threads_of(k, &x);
   }
 }
 
