@@ -54,8 +54,9 @@ static void close_for_now(FILE *file, const char *tail)
 
 static void environment(FILE *file)
 {
-  static const char *const others[] = {"OPENBLAS_CORETYPE", "OMP_NUM_THREADS", "OMP_WAIT_POLICY",
-                                       "OPENBLAS_NUM_THREADS", "BLIS_ARCH_TYPE"};
+  static const char *const others[] = {"OPENBLAS_CORETYPE",       "OMP_NUM_THREADS",
+                                       "OMP_WAIT_POLICY",         "OPENBLAS_NUM_THREADS",
+                                       "OPENBLAS_THREAD_TIMEOUT", "BLIS_ARCH_TYPE"};
   int count = 0;
   fputs("  \"environment\": {", file);
   for (const struct xg_env_entry *e = xg_env_table; e->name; e++) {

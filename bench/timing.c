@@ -54,7 +54,7 @@ static double process_cpu_seconds(void)
 
 void xgb_settle(void)
 {
-  double end = xgb_now() + 0.2, used, passed;
+  double end = xgb_now() + 1, used, passed;
   do {
     double cpu = process_cpu_seconds(), wall = xgb_now();
     nanosleep(&(struct timespec){0, 1000000}, NULL);
