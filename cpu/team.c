@@ -256,8 +256,14 @@ static int capacity(void)
 /* More than this helps nobody; it bounds what a mistaken number costs. */
 static int sane_limit(void)
 {
-  int cpus = xg_cpu_online();
-  return cpus < 16 ? 64 : 4 * cpus;
+  static atomic_int memo; /* the system reads files to tell */
+  int limit = atomic_load_explicit(&memo, memory_order_relaxed);
+  if (limit == 0) {
+    int cpus = xg_cpu_online();
+    limit = cpus < 16 ? 64 : 4 * cpus;
+    atomic_store_explicit(&memo, limit, memory_order_relaxed);
+  }
+  return limit;
 }
 
 /* What OpenMP itself would refuse, so that the caller divides its work by the right number. */
