@@ -137,7 +137,7 @@ void xgb_json_begin(FILE *file, const struct xgb_head *head)
     fputs(", ", file);
     pair(file, "version", head->peers[i].version);
     fputs(", ", file);
-    pair(file, "path", head->peers[i].path);
+    pair(file, "path", last_part(head->peers[i].path));
     fputs(", ", file);
     pair(file, "threads_by", head->peers[i].threads_by);
     fputs("}", file);
