@@ -181,6 +181,12 @@ static int moved(struct slot *s)
   return 0;
 }
 
+/* The same for who has been woken with an offer, which goes along. */
+static int handed_over(struct slot *s, uintptr_t word)
+{
+  return word > LAST_STATE && beside_caller(s) && create_worker(s);
+}
+
 /* 0: this thread is to end. On its caller's CPU spinning would only keep that one from its work. */
 static uintptr_t next_offer(struct slot *s)
 {
@@ -193,7 +199,8 @@ static uintptr_t next_offer(struct slot *s)
     if (word) return word;
     uintptr_t idle = IDLE;
     if (!atomic_compare_exchange_strong(&s->word, &idle, ASLEEP)) continue;
-    while (atomic_load(&s->word) == ASLEEP) xg_futex_wait(futex_of(s), ASLEEP);
+    while ((word = atomic_load(&s->word)) == ASLEEP) xg_futex_wait(futex_of(s), ASLEEP);
+    if (handed_over(s, word)) return 0;
   }
 }
 
@@ -252,6 +259,7 @@ static int is_ours(struct slot *s)
   return atomic_load_explicit(&s->mask, memory_order_relaxed) == self.mask;
 }
 
+/* 0: not to be had, 1: it spins, 2: it has been woken. */
 static int offer(struct slot *s, uintptr_t word, enum effort effort)
 {
   uintptr_t state = IDLE;
@@ -262,7 +270,7 @@ static int offer(struct slot *s, uintptr_t word, enum effort effort)
   if (asleep) note_caller(s, sched_getcpu());
   if (!atomic_compare_exchange_strong(&s->word, &state, word)) return 0;
   if (asleep) xg_futex_wake_all(futex_of(s));
-  return 1;
+  return 1 + asleep;
 }
 
 /* A new worker that begins with an offer, or with MAKING: spinning. */
@@ -287,12 +295,15 @@ static struct slot *hire(uintptr_t word)
 static int place(struct job *j, int n, enum effort effort, struct slot **who)
 {
   const int used = atomic_load_explicit(&slots_used, memory_order_acquire);
-  int id = 1, at = self.first < used ? self.first : 0;
-  for (int i = 0; i < used && id < n; i++, at = at + 1 < used ? at + 1 : 0)
-    if (offer(&slots[at], offer_of(j, id), effort)) {
-      if (id == 1) self.first = at;
-      who[id++] = &slots[at];
-    }
+  int id = 1, at = self.first < used ? self.first : 0, woken = 0;
+  for (int i = 0; i < used && id < n; i++, at = at + 1 < used ? at + 1 : 0) {
+    const int placed = offer(&slots[at], offer_of(j, id), effort);
+    if (!placed) continue;
+    if (id == 1) self.first = at;
+    who[id++] = &slots[at];
+    woken |= placed > 1;
+  }
+  if (woken) sched_yield(); /* to those who woke up on this core */
   if (id == n || effort == SPINNING_ONLY) return id;
   if (self.patience > 0) {
     self.patience--;
@@ -316,7 +327,8 @@ static int is_coming(struct slot *s)
 static void rouse(int n)
 {
   const int used = atomic_load(&slots_used);
-  for (int i = 0; i < used && n > 0; i++) n -= is_coming(&slots[i]) || offer(&slots[i], IDLE, WAKE);
+  for (int i = 0; i < used && n > 0; i++)
+    n -= is_coming(&slots[i]) || offer(&slots[i], IDLE, WAKE) > 0;
   if (n <= 0 || self.patience-- > 0) return;
   for (self.patience = 0; n > 0 && hire(MAKING) != NULL; n--) continue;
   if (n > 0) self.patience = PATIENCE;
@@ -343,7 +355,7 @@ static void await(struct slot *s, uintptr_t offer)
   do {
     word = atomic_load_explicit(&s->word, memory_order_acquire);
     if (!is_open(word, offer)) return;
-  } while (xg_spins_on(&until));
+  } while (xg_lingers(&until));
   while (is_open(word, offer))
     if (word & AWAITED || atomic_compare_exchange_strong(&s->word, &word, word | AWAITED)) {
       xg_futex_wait(futex_of(s), (uint32_t)(word | AWAITED));

@@ -37,6 +37,8 @@ libxg_core_la_SOURCES += \
   cpu/cpu_backend.c \
   cpu/cpuid.c cpu/cpuid.h \
   cpu/crew.c cpu/crew.h cpu/spin.h \
+  cpu/errand.h \
+  cpu/grid.c cpu/grid.h \
   cpu/loops.c cpu/loops.h \
   cpu/loops_bare.c cpu/loops_common.h \
   cpu/loops_deep.c cpu/loops_deep.h \
@@ -47,6 +49,7 @@ libxg_core_la_SOURCES += \
   cpu/pack.c cpu/pack.h \
   cpu/quota.c \
   cpu/topo.c cpu/topo.h \
+  cpu/turns.h \
   cpu/ukr.h \
   cpu/ukr_find.c cpu/ukr_find.h \
   cpu/ukr_table.c \

@@ -16,9 +16,12 @@
 
 #include <string.h>
 
+#include "errand.h"
+#include "grid.h"
 #include "loops_common.h"
 #include "pack.h"
 #include "team.h"
+#include "turns.h"
 #include "ukr_find.h"
 #include "workspace.h"
 
@@ -33,20 +36,22 @@ struct job { /* shared by the threads of one product */
   int a_in_place;
   char *b_panel, *a_blocks;
   size_t a_block_bytes;
-  struct xg_barrier barrier;
+  struct xg_turns *turns; /* of each sliver of the packed panel */
 };
 
 struct worker { /* one thread's part */
   const struct job *job;
-  struct xg_barrier *barrier;
-  int threads, down, across; /* the grid */
-  int row, column;           /* this thread's place in it */
-  int64_t row0, row1;        /* rows of C */
+  struct xg_grid grid;
+  int row, column;    /* this thread's place in it */
+  int64_t row0, row1; /* rows of C */
   char *a_block;
-  struct errand *errands; /* the first with groups left comes next */
+  char *b_panel; /* its column's part */
+  struct xg_turns *turns;
+  struct xg_errand *errands; /* the first with groups left comes next */
 };
 
 struct block {   /* where the loops stand */
+  int turn;      /* how many panels of B there have been, this one included */
   int64_t jc, n; /* columns jc .. jc+n-1 */
   int64_t pc, k; /* k steps pc .. pc+k-1 */
   int64_t ic, m; /* rows ic .. ic+m-1 */
@@ -61,21 +66,6 @@ struct rows { /* of A, packed or in place */
 struct range {
   int64_t first, last;
 };
-
-/* A piece of an operand that is packed soon: what is left of it to prefetch. It is as wide as
- * `groups` lines, or as 8 `groups` runs along k. */
-struct errand {
-  struct xg_fetch fetch;
-  int64_t step, groups;
-};
-
-enum { ERRANDS = 2 };
-
-/* The first of `count` things that share number `id` of `parts` begins with. */
-static int64_t share(int64_t count, int64_t id, int64_t parts)
-{
-  return count / parts * id + min64(id, count % parts);
-}
 
 /* ---------------------------------------------------------------- one register tile */
 
@@ -103,23 +93,11 @@ static void copy_tile(int64_t e, int64_t m, int64_t n, void *to, int64_t to_rs, 
     copy_f64(m, n, to, to_rs, to_cs, from, from_rs, from_cs);
 }
 
-static struct xg_fetch next_fetch(struct errand *e)
-{
-  for (int i = 0; i < ERRANDS; i++, e++) {
-    if (e->groups <= 0) continue;
-    const struct xg_fetch f = e->fetch;
-    e->fetch.at = (const char *)e->fetch.at + e->step;
-    e->groups--;
-    return f;
-  }
-  return (struct xg_fetch){NULL, 0, 0};
-}
-
 static void call(const struct worker *w, int64_t m, int64_t n, int64_t k, const struct rows *a,
                  const char *b, const union scalar *beta, char *c, int64_t rs_c)
 {
   const struct job *j = w->job;
-  const struct xg_fetch fetch = next_fetch(w->errands);
+  const struct xg_fetch fetch = xg_next_fetch(w->errands);
   if (j->u->strided)
     j->u->strided(m, n, k, &j->alpha, a->data, a->rs, a->cs, b, beta, c, rs_c, &fetch);
   else
@@ -158,20 +136,41 @@ static void micro_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
 
 /* ---------------------------------------------------------------- B, sliver by sliver */
 
-/* The slivers of a panel that this thread multiplies by: those of its column of the grid. */
-static struct range columns_of(const struct worker *w, const struct block *x)
+static int64_t ceil_div(int64_t a, int64_t b)
 {
-  const int64_t nr = w->job->u->nr, slivers = (x->n + nr - 1) / nr;
-  return (struct range){share(slivers, w->column, w->across),
-                        share(slivers, w->column + 1, w->across)};
+  return a / b + (a % b != 0);
+}
+
+/* The columns of a panel that this thread multiplies by. Shares of a shorter panel are no longer:
+ * each column of the grid has its own part of the packed panel. */
+static struct range columns_of(const struct worker *w, int64_t n)
+{
+  const int64_t step = xg_grid_step(w->job->u), count = ceil_div(n, step);
+  return (struct range){min64(xg_share(count, w->column, w->grid.across) * step, n),
+                        min64(xg_share(count, w->column + 1, w->grid.across) * step, n)};
+}
+
+static int64_t slivers_of(const struct worker *w, const struct block *x)
+{
+  const struct range r = columns_of(w, x->n);
+  return ceil_div(r.last - r.first, w->job->u->nr);
+}
+
+/* The columns of a sliver: all are of nearly the same width. */
+static struct range sliver_at(const struct worker *w, const struct block *x, int64_t sliver)
+{
+  const struct range r = columns_of(w, x->n);
+  const int64_t step = xg_grid_step(w->job->u), count = ceil_div(r.last - r.first, step);
+  const int64_t slivers = slivers_of(w, x);
+  return (struct range){r.first + xg_share(count, sliver, slivers) * step,
+                        min64(r.first + xg_share(count, sliver + 1, slivers) * step, r.last)};
 }
 
 /* Those that it packs: its share of them. */
-static struct range packed_by(const struct worker *w, struct range columns)
+static struct range packed_by(const struct worker *w, int64_t slivers)
 {
-  const int64_t count = columns.last - columns.first;
-  return (struct range){columns.first + share(count, w->row, w->down),
-                        columns.first + share(count, w->row + 1, w->down)};
+  return (struct range){xg_share(slivers, w->row, w->grid.down),
+                        xg_share(slivers, w->row + 1, w->grid.down)};
 }
 
 /* Whether a packed sliver serves once: one block of rows, and no other thread. Then all of them go
@@ -179,56 +178,44 @@ static struct range packed_by(const struct worker *w, struct range columns)
  * may be at different ones.) */
 static int used_once(const struct worker *w)
 {
-  return w->down == 1 && w->row1 - w->row0 <= w->job->blocks.mc;
+  return w->grid.down == 1 && w->row1 - w->row0 <= w->job->blocks.mc;
 }
 
-static char *packed_b(const struct worker *w, const struct block *x, int64_t sliver)
+static char *packed_b(const struct worker *w, int64_t sliver)
 {
   const struct job *j = w->job;
-  const int64_t place = used_once(w) ? columns_of(w, x).first : sliver;
-  return j->b_panel + place * j->u->nr * j->blocks.kc * j->e;
+  return w->b_panel + (used_once(w) ? 0 : sliver) * j->u->nr * j->blocks.kc * j->e;
 }
 
 static void pack_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
   const struct job *j = w->job;
   const struct xg_operand *b = &j->p->b;
-  const int64_t nr = j->u->nr, jr = sliver * nr;
-  xg_pack(j->packer, (size_t)j->e, nr, min64(nr, x->n - jr), x->k, at(b, j->e, x->pc, x->jc + jr),
-          b->cs, b->rs, packed_b(w, x, sliver));
+  const struct range r = sliver_at(w, x, sliver);
+  const int shared = w->grid.down > 1;
+  if (shared) xg_await_free(&w->turns[sliver], x->turn, w->grid.down);
+  xg_pack(j->packer, (size_t)j->e, j->u->nr, r.last - r.first, x->k,
+          at(b, j->e, x->pc, x->jc + r.first), b->cs, b->rs, packed_b(w, sliver));
+  if (shared) xg_note_filled(&w->turns[sliver]);
 }
 
 /* ---------------------------------------------------------------- errands */
-
-/* Elements (i,p), 0 <= i < rows, 0 <= p < k, at src + i*is + p*ps. */
-static struct errand errand_for(const struct job *j, const char *src, int64_t rows, int64_t is,
-                                int64_t ps)
-{
-  enum { LINE = 64, RUNS = 8 };
-  if (is == 1)
-    return (struct errand){{src, ps * j->e, RUNS * ps * j->e},
-                           LINE,
-                           ((intptr_t)src % LINE + rows * j->e + LINE - 1) / LINE};
-  if (ps == 1)
-    return (struct errand){
-        {src, is * j->e, RUNS * j->e}, RUNS * is * j->e, (rows + RUNS - 1) / RUNS};
-  return (struct errand){.groups = 0};
-}
 
 /* Sends for the sliver of B that is packed after this one. */
 static void send_for_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
   const struct job *j = w->job;
   const struct xg_operand *b = &j->p->b;
-  const int64_t nr = j->u->nr, jr = sliver * nr;
-  w->errands[0] = errand_for(j, at(b, j->e, x->pc, x->jc + jr), min64(nr, x->n - jr), b->cs, b->rs);
+  const struct range r = sliver_at(w, x, sliver);
+  w->errands[0] =
+      xg_errand_for(j->e, at(b, j->e, x->pc, x->jc + r.first), r.last - r.first, b->cs, b->rs);
 }
 
 /* Sends for a sliver of B that is packed already. */
-static void send_for_packed_b(const struct worker *w, const struct block *x, int64_t sliver)
+static void send_for_packed_b(const struct worker *w, int64_t sliver)
 {
   const struct job *j = w->job;
-  w->errands[0] = errand_for(j, packed_b(w, x, sliver), j->u->nr, 1, j->u->nr);
+  w->errands[0] = xg_errand_for(j->e, packed_b(w, sliver), j->u->nr, 1, j->u->nr);
 }
 
 /* Sends for the block of A that comes next: the rows below, else the next steps of k. */
@@ -239,7 +226,7 @@ static void send_for_a(const struct worker *w, const struct block *x)
   int64_t ic = x->ic + x->m, pc = x->pc, m = min64(x->m, w->row1 - ic);
   if (ic >= w->row1) ic = w->row0, pc += x->k, m = min64(j->blocks.mc, w->row1 - ic);
   if (pc >= j->p->k) return;
-  w->errands[1] = errand_for(j, at(a, j->e, ic, pc), m, a->rs, a->cs);
+  w->errands[1] = xg_errand_for(j->e, at(a, j->e, ic, pc), m, a->rs, a->cs);
 }
 
 /* After the last sliver of a panel: A, and B too where the next steps of k follow at once. */
@@ -257,24 +244,32 @@ static void send_for_next(const struct worker *w, const struct block *x, int64_t
 static void loop_ir(const struct worker *w, const struct block *x, struct rows a, int64_t sliver)
 {
   const struct job *j = w->job;
-  const int64_t mr = j->u->mr, nr = j->u->nr, jr = sliver * nr, n = min64(nr, x->n - jr);
+  const int64_t mr = j->u->mr;
+  const struct range r = sliver_at(w, x, sliver);
   const union scalar *beta = x->pc == 0 ? &j->beta : &j->one;
-  const char *b = packed_b(w, x, sliver);
+  const char *b = packed_b(w, sliver);
   for (int64_t ir = 0; ir < x->m; ir += mr, a.data += a.next)
-    micro_tile(w, min64(mr, x->m - ir), n, x->k, &a, b, beta,
-               at(&j->p->c, j->e, x->ic + ir, x->jc + jr));
+    micro_tile(w, min64(mr, x->m - ir), r.last - r.first, x->k, &a, b, beta,
+               at(&j->p->c, j->e, x->ic + ir, x->jc + r.first));
+}
+
+/* Where all of this thread's rows are through, the place of a sliver may be filled again. */
+static void leave(const struct worker *w, const struct block *x, int64_t sliver)
+{
+  if (w->grid.down > 1 && x->ic + x->m >= w->row1) xg_note_used(&w->turns[sliver]);
 }
 
 /* NR columns at a time, over this thread's share of the panel of B. */
 static void loop_jr(const struct worker *w, const struct block *x, const struct rows *a)
 {
-  const struct range r = columns_of(w, x);
-  for (int64_t s = r.first; s < r.last; s++) {
-    if (s == r.last - 1)
+  const int64_t slivers = slivers_of(w, x);
+  for (int64_t s = 0; s < slivers; s++) {
+    if (s == slivers - 1)
       send_for_a(w, x);
     else
-      send_for_packed_b(w, x, s + 1);
+      send_for_packed_b(w, s + 1);
     loop_ir(w, x, *a, s);
+    leave(w, x, s);
   }
 }
 
@@ -282,7 +277,8 @@ static void loop_jr(const struct worker *w, const struct block *x, const struct 
  * packs, each used while it is in the cache, then what the others have packed meanwhile. */
 static void loop_jr_packing(const struct worker *w, const struct block *x, const struct rows *a)
 {
-  const struct range r = columns_of(w, x), own = packed_by(w, r);
+  const int64_t slivers = slivers_of(w, x);
+  const struct range own = packed_by(w, slivers);
   for (int64_t s = own.first; s < own.last; s++) {
     pack_b(w, x, s);
     if (s + 1 < own.last)
@@ -290,11 +286,14 @@ static void loop_jr_packing(const struct worker *w, const struct block *x, const
     else
       send_for_next(w, x, own.first);
     loop_ir(w, x, *a, s);
+    leave(w, x, s);
   }
-  if (w->down == 1) return;
-  xg_barrier_wait_n(w->barrier, w->threads);
-  for (int64_t s = r.first; s < own.first; s++) loop_ir(w, x, *a, s);
-  for (int64_t s = own.last; s < r.last; s++) loop_ir(w, x, *a, s);
+  for (int64_t i = own.last - own.first, s = own.last; i < slivers; i++, s++) {
+    if (s == slivers) s = 0;
+    xg_await_filled(&w->turns[s], x->turn);
+    loop_ir(w, x, *a, s);
+    leave(w, x, s);
+  }
 }
 
 static struct rows take_a(const struct worker *w, const struct block *x)
@@ -317,7 +316,7 @@ static void loop_ic(const struct worker *w, struct block *x)
   const int64_t mr = j->u->mr, tiles = (rows + mr - 1) / mr;
   x->ic = w->row0;
   for (int64_t i = 0; i < blocks; i++, x->ic += x->m) {
-    x->m = min64(w->row0 + share(tiles, i + 1, blocks) * mr, w->row1) - x->ic;
+    x->m = min64(w->row0 + xg_share(tiles, i + 1, blocks) * mr, w->row1) - x->ic;
     const struct rows a = take_a(w, x);
     if (i == 0)
       loop_jr_packing(w, x, &a);
@@ -332,8 +331,7 @@ static void loop_pc(const struct worker *w, struct block *x)
   const struct job *j = w->job;
   for (x->pc = 0; x->pc < j->p->k; x->pc += x->k) {
     x->k = min64(j->blocks.kc, j->p->k - x->pc);
-    const int others = x->pc > 0 ? w->down > 1 : x->jc > 0; /* whether their part is packed over */
-    if (others) xg_barrier_wait_n(w->barrier, w->threads);  /* until the old panel is used up */
+    x->turn++;
     loop_ic(w, x);
   }
 }
@@ -351,45 +349,31 @@ static void loop_jc(const struct worker *w)
 
 /* ---------------------------------------------------------------- threads and memory */
 
-/* The grid whose largest part of C is smallest, the squarest of those. But with few rows one row of
- * threads, of which none shares a panel or waits at a barrier, makes up for parts a fifth larger.
- */
-static int rows_of_grid(const struct job *j, int threads)
+/* Slivers of the packed panel that each column of the grid has room for. */
+static int64_t room_for_b(const struct job *j, int across)
 {
-  enum { FEW_ROWS = 192 };
-  const int64_t mr = j->u->mr, nr = j->u->nr;
-  const int64_t tall = (j->p->m + mr - 1) / mr;
-  const int64_t wide = (min64(j->p->n, j->blocks.nc) + nr - 1) / nr;
-  int best = 1;
-  int64_t best_area = INT64_MAX, best_rim = INT64_MAX, row_area = 0;
-  for (int down = 1; down <= threads; down++) {
-    if (threads % down != 0) continue;
-    const int64_t h = (tall + down - 1) / down * mr;
-    const int64_t v = (wide + threads / down - 1) / (threads / down) * nr;
-    if (down == 1) row_area = h * v;
-    if (h * v < best_area || (h * v == best_area && h + v < best_rim))
-      best = down, best_area = h * v, best_rim = h + v;
-  }
-  return j->p->m <= FEW_ROWS && row_area - best_area <= best_area / 5 ? 1 : best;
+  const int64_t step = xg_grid_step(j->u);
+  return ceil_div(ceil_div(ceil_div(j->blocks.nc, step), across) * step, j->u->nr);
 }
 
 static void body(int id, int threads, void *context)
 {
   struct job *j = context;
-  const int down = rows_of_grid(j, threads), across = threads / down;
-  const int64_t mr = j->u->mr, tall = (j->p->m + mr - 1) / mr;
-  const int row = id / across;
-  struct errand errands[ERRANDS] = {{.groups = 0}};
+  const struct xg_problem *p = j->p;
+  const struct xg_grid g = xg_grid_for(j->u, &j->blocks, p->m, p->n, p->k, j->a_in_place, threads);
+  const int64_t mr = j->u->mr, nr = j->u->nr, tall = ceil_div(p->m, mr);
+  const int64_t room = room_for_b(j, g.across);
+  const int row = id / g.across, column = id % g.across;
+  struct xg_errand errands[XG_ERRANDS] = {{.groups = 0}};
   const struct worker w = {.job = j,
-                           .barrier = &j->barrier,
-                           .threads = threads,
-                           .down = down,
-                           .across = across,
+                           .grid = g,
                            .row = row,
-                           .column = id % across,
-                           .row0 = min64(share(tall, row, down) * mr, j->p->m),
-                           .row1 = min64(share(tall, row + 1, down) * mr, j->p->m),
+                           .column = column,
+                           .row0 = min64(xg_share(tall, row, g.down) * mr, p->m),
+                           .row1 = min64(xg_share(tall, row + 1, g.down) * mr, p->m),
                            .a_block = j->a_blocks + (size_t)id * j->a_block_bytes,
+                           .b_panel = j->b_panel + column * room * nr * j->blocks.kc * j->e,
+                           .turns = j->turns + column * room,
                            .errands = errands};
   loop_jc(&w);
 }
@@ -405,22 +389,31 @@ static size_t a_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks)
                   xg_sizeof(xg_ukr_type(u)));
 }
 
-static size_t b_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks)
+/* One more for each thread: their parts begin anew. */
+static size_t slivers_in(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
 {
-  return round_up((size_t)xg_packed_size(u->nr, blocks->nc, blocks->kc) *
-                  xg_sizeof(xg_ukr_type(u)));
+  return (size_t)(blocks->nc / u->nr + threads);
+}
+
+static size_t b_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
+{
+  const size_t sliver = (size_t)(u->nr * blocks->kc) * xg_sizeof(xg_ukr_type(u));
+  return round_up(slivers_in(u, blocks, threads) * sliver);
 }
 
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
 {
-  return b_bytes(u, blocks) + (size_t)threads * a_bytes(u, blocks);
+  return b_bytes(u, blocks, threads) + (size_t)threads * a_bytes(u, blocks) +
+         slivers_in(u, blocks, threads) * sizeof(struct xg_turns);
 }
 
 static void start(struct job *j, char *memory, int threads)
 {
   j->b_panel = memory;
-  j->a_blocks = memory + b_bytes(j->u, &j->blocks);
+  j->a_blocks = memory + b_bytes(j->u, &j->blocks, threads);
   j->a_block_bytes = a_bytes(j->u, &j->blocks);
+  j->turns = memset(j->a_blocks + (size_t)threads * j->a_block_bytes, 0,
+                    slivers_in(j->u, &j->blocks, threads) * sizeof *j->turns);
   if (threads == 1)
     body(0, 1, j);
   else

@@ -25,7 +25,8 @@ static inline int xg_is_better_transposed(const struct xg_problem *p)
 }
 
 /* Bytes of workspace: a packed panel of B shared by all threads and a packed block of A for each,
- *     e (ceil(NC/NR) NR KC + threads * ceil(MC/MR) MR KC), each part rounded up to 64 bytes. */
+ *     (NC/NR + threads) (e NR KC + 64) + threads * e ceil(MC/MR) MR KC,
+ * each part rounded up to 64 bytes. */
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads);
 
 /* Computes an oriented product that is neither nothing nor scale-only, on at most `threads` threads

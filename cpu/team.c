@@ -73,8 +73,16 @@ static int spun(atomic_int *word, int value)
   int64_t until = 0;
   do {
     if (atomic_load_explicit(word, memory_order_acquire) != value) return 1;
-  } while (xg_spins_on(&until));
+  } while (xg_lingers(&until));
   return 0;
+}
+
+void xg_team_await(atomic_int *word, int value)
+{
+  static const struct timespec now_and_then = {0, 50000};
+  int64_t until = 0;
+  while (atomic_load_explicit(word, memory_order_acquire) < value)
+    if (!xg_lingers(&until)) nanosleep(&now_and_then, NULL);
 }
 
 void xg_barrier_init(struct xg_barrier *b, int n)

@@ -40,6 +40,10 @@ void xg_team_run(int n, void (*body)(int id, int given, void *ctx), void *ctx);
 void xg_team_run_parts(int n, double ns, void (*body)(int id, int given, void *ctx), void *ctx,
                        size_t bytes);
 
+/* Waits until *word is at least `value`, which another thread of the team sees to. Spins and
+ * lingers; after that it looks only now and then. */
+void xg_team_await(atomic_int *word, int value);
+
 /* A barrier for the threads of a team or a part of one. All-zero is a valid start for
  * xg_barrier_wait_n(); xg_barrier_init() stores n for xg_barrier_wait(). Spins briefly, then
  * sleeps. */

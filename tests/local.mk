@@ -17,6 +17,7 @@ unit_tests = \
   tests/t-env \
   tests/t-errors \
   tests/t-fork \
+  tests/t-grid \
   tests/t-lu \
   tests/t-nan \
   tests/t-plan \

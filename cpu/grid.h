@@ -1,0 +1,32 @@
+/* How threads divide a product between them. */
+#ifndef XG_GRID_H
+#define XG_GRID_H
+
+#include <stdint.h>
+
+#include "blocking.h"
+#include "ukr.h"
+
+/* down * across threads: each row of the grid owns a range of C's rows, each column a range of the
+ * columns of every panel of B, which the threads of that column pack together. */
+struct xg_grid {
+  int down, across;
+};
+
+/* The grid on which the slowest thread is done first. m, n, k, blocks: the oriented product's. Bits
+ * do not depend on it. */
+struct xg_grid xg_grid_for(const struct xg_ukr *u, const struct xg_blocks *blocks, int64_t m,
+                           int64_t n, int64_t k, int a_in_place, int threads);
+
+/* Columns that are divided no further: a vector where the kernel masks, else a tile. */
+int64_t xg_grid_step(const struct xg_ukr *u);
+
+/* The first of `count` things that share number `id` of `parts` begins with; shares differ by one
+ * at most, longer ones come first. */
+static inline int64_t xg_share(int64_t count, int64_t id, int64_t parts)
+{
+  const int64_t longer = count % parts;
+  return count / parts * id + (id < longer ? id : longer);
+}
+
+#endif
