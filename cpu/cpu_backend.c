@@ -60,13 +60,22 @@ static double flop_ns(const struct xg_problem *p)
   return xg_flops(p) / (p->type == XGEMM_F64 ? f64_flops_per_ns : f32_flops_per_ns);
 }
 
+/* Of a thin product, which the caches may hold. */
+static double stream_ns(const struct xg_problem *p)
+{
+  const double flops = flop_ns(p), bytes = xg_ideal_bytes(p) / (cached_bandwidth * 1e-9);
+  return flops > bytes ? flops : bytes;
+}
+
 /* Independent parts: work w on n threads takes w/n + n s, s being the cost of a thread; least at n
  * = sqrt(w/s). Ways with barriers: so much work for each. */
-static int useful_threads(const struct xg_problem *p, const struct xg_ukr *u)
+static int useful_threads(const struct xg_problem *o, const struct xg_ukr *u)
 {
-  const double by_flops =
-      u->kind == XG_UKR_INPLACE ? sqrt(flop_ns(p) / ns_per_thread) : xg_flops(p) / flops_per_thread;
-  const double by_bytes = xg_ideal_bytes(p) / bytes_per_thread;
+  const double by_flops = u->kind == XG_UKR_INPLACE ? sqrt(flop_ns(o) / ns_per_thread)
+                          : u->kind == XG_UKR_STREAM && xg_thin_is_loose(o, u)
+                              ? sqrt(stream_ns(o) / ns_per_thread)
+                              : xg_flops(o) / flops_per_thread;
+  const double by_bytes = xg_ideal_bytes(o) / bytes_per_thread;
   const double by_work = by_flops > by_bytes ? by_flops : by_bytes;
   return by_work < 2 ? 1 : by_work > 4096 ? 4096 : (int)by_work;
 }
@@ -164,7 +173,7 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   const xgemm_status status = pick_kernel(&o, r->kernel, &u);
   if (status != XGEMM_OK) return status;
   if (u->kind == XG_UKR_PANEL) transposed ^= turn(&o, u);
-  int threads = useful_threads(p, u);
+  int threads = useful_threads(&o, u);
   if (xg_is_scale_only(p) || xg_is_nothing(p)) threads = 1;
   if (threads > 1) {
     const int most = r->threads > 0 ? r->threads : xg_team_default();
@@ -211,10 +220,10 @@ static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
   xg_orient(p, &o);
   if (u->kind == XG_UKR_PANEL) turn(&o, u);
   /* Not c->threads: the default may have changed since the choice was made and remembered. */
-  const int useful = alone(r) ? 1 : useful_threads(p, u);
+  const int useful = alone(r) ? 1 : useful_threads(&o, u);
   const int threads = useful > 1 ? xg_team_acquire(r->threads, useful) : 1;
   if (u->kind == XG_UKR_STREAM)
-    xg_thin_run(&o, u, threads);
+    xg_thin_run(&o, u, threads, stream_ns(&o));
   else if (u->kind == XG_UKR_STRIP)
     (xg_is_deep(&o, u) ? xg_deep_run : xg_flat_run)(&o, u, threads);
   else if (u->kind == XG_UKR_INPLACE)

@@ -1,5 +1,6 @@
 /* Thin products: C (l x s) = W (l x k) * S (k x s), s <= 16, where W is read once and is nearly all
- * of the memory traffic. The small matrix S is packed; W never is. What matters is how W is walked:
+ * of the memory traffic. The small matrix S is packed, or read where it is if it lies as packing
+ * would lay it (a single column does); W never is packed. What matters is how W is walked:
  *
  *   - dot: W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of PIECE
  *     bytes, the next piece prefetched meanwhile. Sums stay in L1 until the rows are through.
@@ -9,8 +10,10 @@
  *     of that stretch of l stay in L2. So whole pages are read one after the other, whatever the
  *     leading dimension.
  *
- * Threads share l. Each element is summed by one thread in an order that ukr.h states: its bits
- * depend on the form, s, k and the vector length, not on threads or blocks.
+ * Threads share l, and rarely wait for one another: axpy packs a few steps of S on the stack as it
+ * goes, and for dot and spread each thread packs an S of its own where l is long enough for that.
+ * Each element is summed by one thread in an order that ukr.h states: its bits depend on the form,
+ * s, k and the vector length, not on threads or blocks.
  */
 #include "loops_thin.h"
 
@@ -26,7 +29,9 @@ enum {
   PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
-  STEPS = 32,        /* of k that it takes at a time, at most */
+  STEPS = 32,        /* of k that it takes at a time, at most, */
+  PORTION = 128,     /* and that it packs of S at a time: whole groups of those */
+  OWN_L = 64,        /* rows of W for each column of S and thread that repay an S of its own */
   DOT_K = 64,        /* shorter rows do not pay for adding up the lanes, */
   DOTS_K = 128,      /* even these do not with four columns or more */
   AXPY_L = 64,       /* shorter runs do not pay for the start */
@@ -41,6 +46,7 @@ struct thin { /* the product seen as W times S */
   int64_t l, s, k, e;
   int64_t width; /* elements of packed S for a step of k */
   const char *w, *small;
+  int ready;        /* S need not be packed */
   int64_t l_w, k_w; /* strides of W, in elements */
   int64_t s_s, k_s; /* of S */
   char *c;
@@ -51,8 +57,8 @@ struct job {
   struct thin t;
   const struct xg_ukr *u, *packer;
   union scalar alpha, beta;
-  char *packed, *sums; /* NULL: no memory could be had */
-  size_t sums_bytes;   /* of each thread */
+  char *memory; /* NULL: none could be had */
+  size_t own;   /* bytes of it for each thread; 0: all share a packed S */
   struct xg_barrier barrier;
 };
 
@@ -83,6 +89,7 @@ static struct thin view(const struct xg_problem *o, const struct xg_ukr *u, int6
   const int64_t vectors = round_up(t.s, u->nr);
   t.form = t.k_w != 1 ? AXPY : u->stream->spread && 8 * t.s >= 7 * vectors ? SPREAD : DOT;
   t.width = t.form == SPREAD ? vectors : t.s;
+  t.ready = t.k_s == t.width && (t.s == 1 || (t.form != DOT && t.s == t.width && t.s_s == 1));
   return t;
 }
 
@@ -138,7 +145,8 @@ static void pack_small(const struct job *j, int64_t p, int64_t k, char *to)
 }
 
 /* `rows` rows of W from `first` on, over all of k. Without packed S it is packed piece by piece. */
-static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *piece_buffer)
+static void dot_rows(const struct job *j, const char *packed, int64_t first, int64_t rows,
+                     char *piece_buffer)
 {
   enum { MOST_ROWS = 8, VECTOR = 64 };
   _Alignas(ALIGN) char sums[MOST_ROWS * XG_STREAM_S * VECTOR];
@@ -149,8 +157,8 @@ static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *pie
     x.k = min64(piece, t->k - p);
     x.w = t->w + (first * t->l_w + p) * t->e;
     x.ahead = p + piece < t->k ? piece : rows * t->l_w - p;
-    x.small = j->packed ? j->packed + p * t->width * t->e : piece_buffer;
-    if (!j->packed) pack_small(j, p, x.k, piece_buffer);
+    x.small = packed ? packed + p * t->width * t->e : piece_buffer;
+    if (!packed) pack_small(j, p, x.k, piece_buffer);
     (t->form == DOT ? j->u->stream->dot : j->u->stream->spread)(&x);
   }
   const struct xg_stream_end end = {.l = rows,
@@ -164,17 +172,17 @@ static void dot_rows(const struct job *j, int64_t first, int64_t rows, char *pie
   (t->form == DOT ? j->u->stream->dot_end : j->u->stream->spread_end)(&end);
 }
 
-static void dot_range(const struct job *j, int64_t first, int64_t last)
+static void dot_range(const struct job *j, const char *packed, int64_t first, int64_t last)
 {
   const int64_t step = rows_of(&j->t, j->u);
-  for (int64_t r = first; r < last; r += step) dot_rows(j, r, min64(step, last - r), NULL);
+  for (int64_t r = first; r < last; r += step) dot_rows(j, packed, r, min64(step, last - r), NULL);
 }
 
 static __attribute__((noinline)) void dot_without_memory(const struct job *j)
 {
   _Alignas(ALIGN) char piece[XG_STREAM_S * PIECE];
   const int64_t step = rows_of(&j->t, j->u);
-  for (int64_t r = 0; r < j->t.l; r += step) dot_rows(j, r, min64(step, j->t.l - r), piece);
+  for (int64_t r = 0; r < j->t.l; r += step) dot_rows(j, NULL, r, min64(step, j->t.l - r), piece);
 }
 
 /* ---------------------------------------------------------------- axpy */
@@ -195,10 +203,10 @@ static int is_one_group(const struct thin *t)
   return t->k <= XG_STREAM_GROUP * steps_of(t);
 }
 
-/* Rows l .. l+run-1 of W. Without packed S it is packed step by step. */
-static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, char *total,
-                     char *step_buffer)
+/* Rows l .. l+run-1 of W. */
+static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, char *total)
 {
+  _Alignas(ALIGN) char packed[PORTION * XG_STREAM_S * sizeof(double)];
   const struct thin *t = &j->t;
   const int64_t steps = steps_of(t), group = XG_STREAM_GROUP * steps;
   struct xg_stream x = {.l = run,
@@ -210,11 +218,11 @@ static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, ch
   for (int64_t p = 0; p < t->k; p += steps) {
     x.k = min64(steps, t->k - p);
     x.w = t->w + (l + p * t->k_w) * t->e;
-    x.small = j->packed ? j->packed + p * t->s * t->e : step_buffer;
+    if (!t->ready && p % PORTION == 0) pack_small(j, p, min64(PORTION, t->k - p), packed);
+    x.small = t->ready ? t->small + p * t->s * t->e : packed + p % PORTION * t->s * t->e;
     x.first = p % group == 0;
     x.total = (p + steps) % group == 0 || p + steps >= t->k ? total : NULL;
     x.total_first = p < group;
-    if (!j->packed) pack_small(j, p, x.k, step_buffer);
     j->u->stream->axpy(&x);
   }
   const struct xg_stream_end end = {.l = run,
@@ -238,19 +246,16 @@ static void axpy_range(const struct job *j, int64_t first, int64_t last, char *s
 {
   const int64_t most = stretch(&j->t, j->u);
   char *total = total_of(&j->t, most, sums);
-  for (int64_t l = first; l < last; l += most)
-    axpy_run(j, l, min64(most, last - l), sums, total, NULL);
+  for (int64_t l = first; l < last; l += most) axpy_run(j, l, min64(most, last - l), sums, total);
 }
 
 static __attribute__((noinline)) void axpy_without_memory(const struct job *j)
 {
   enum { VECTORS = 4, VECTOR = 64 };
   _Alignas(ALIGN) char sums[2 * XG_STREAM_S * VECTORS * VECTOR];
-  _Alignas(ALIGN) char step[STEPS * XG_STREAM_S * sizeof(double)];
   const int64_t most = VECTORS * j->u->nr;
   char *total = total_of(&j->t, most, sums);
-  for (int64_t l = 0; l < j->t.l; l += most)
-    axpy_run(j, l, min64(most, j->t.l - l), sums, total, step);
+  for (int64_t l = 0; l < j->t.l; l += most) axpy_run(j, l, min64(most, j->t.l - l), sums, total);
 }
 
 /* ---------------------------------------------------------------- threads and memory */
@@ -264,68 +269,113 @@ static void share(int64_t size, int64_t step, int id, int threads, int64_t *firs
   *last = min64((base * (id + 1) + min64(id + 1, longer)) * step, size);
 }
 
+/* In which l is shared out: whole blocks of rows, if there are so many that their number does not
+ * matter; lines of C. */
+static int64_t unit_of(const struct thin *t, const struct xg_ukr *u, int threads)
+{
+  enum { MANY = 16 };
+  const int64_t rows = rows_of(t, u);
+  return t->form == AXPY ? 2 * u->nr : t->l >= MANY * rows * threads ? rows : 1;
+}
+
+/* Packs S: for this thread, or a share of it for all. */
+static const char *packed_by(struct job *j, int id, int threads)
+{
+  const struct thin *t = &j->t;
+  char *packed = j->memory + (size_t)id * j->own;
+  int64_t first = 0, last = t->k;
+  if (t->ready) return t->small;
+  if (j->own == 0) share(t->k, j->u->nr, id, threads, &first, &last);
+  if (first < last) pack_small(j, first, last - first, packed + first * t->width * t->e);
+  if (j->own == 0 && threads > 1) xg_barrier_wait_n(&j->barrier, threads);
+  return packed;
+}
+
 static void body(int id, int threads, void *context)
 {
   struct job *j = context;
-  const struct thin *t = &j->t;
   int64_t first, last;
-  share(t->k, j->u->nr, id, threads, &first, &last);
-  if (first < last) pack_small(j, first, last - first, j->packed + first * t->width * t->e);
-  if (threads > 1) xg_barrier_wait_n(&j->barrier, threads);
-  share(t->l, t->form == AXPY ? 2 * j->u->nr : rows_of(t, j->u), id, threads, &first, &last);
-  if (t->form != AXPY)
-    dot_range(j, first, last);
+  share(j->t.l, unit_of(&j->t, j->u, threads), id, threads, &first, &last);
+  if (j->t.form == AXPY)
+    axpy_range(j, first, last, j->memory + (size_t)id * j->own);
   else
-    axpy_range(j, first, last, j->sums + (size_t)id * j->sums_bytes);
+    dot_range(j, packed_by(j, id, threads), first, last);
 }
 
 static size_t packed_bytes(const struct thin *t, const struct xg_ukr *u)
 {
-  return (size_t)round_up(t->width * round_up(t->k, u->nr) * t->e, ALIGN);
+  return t->ready ? 0 : (size_t)round_up(t->width * round_up(t->k, u->nr) * t->e, ALIGN);
 }
 
 static size_t sums_bytes(const struct thin *t, const struct xg_ukr *u)
 {
-  if (t->form != AXPY) return 0;
   const int64_t sums = round_up(stretch(t, u) * t->s * t->e, ALIGN);
   return (size_t)(is_one_group(t) ? sums : 2 * sums);
+}
+
+/* Whether `threads` threads need not wait for one another. */
+static int is_loose(const struct thin *t, int threads)
+{
+  return t->form == AXPY || t->ready || t->l >= OWN_L * t->s * threads;
+}
+
+/* Bytes that each thread has for itself. */
+static size_t own_bytes(const struct thin *t, const struct xg_ukr *u, int threads)
+{
+  return t->form == AXPY ? sums_bytes(t, u) : is_loose(t, threads) ? packed_bytes(t, u) : 0;
 }
 
 size_t xg_thin_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
   const struct thin t = view(o, u, 0);
-  return packed_bytes(&t, u) + (size_t)threads * sums_bytes(&t, u);
+  const size_t own = own_bytes(&t, u, threads);
+  return own > 0 ? (size_t)threads * own : packed_bytes(&t, u);
 }
 
-static void run_strip(struct job *j, const struct xg_workspace *memory, int threads)
+int xg_thin_is_loose(const struct xg_problem *o, const struct xg_ukr *u)
 {
-  j->packed = memory->memory;
-  j->sums = j->packed + packed_bytes(&j->t, j->u);
-  j->sums_bytes = sums_bytes(&j->t, j->u);
+  const struct thin t = view(o, u, 0);
+  return is_loose(&t, 2);
+}
+
+static void run_strip(struct job *j, int threads, double ns)
+{
+  const int64_t units = j->t.l / unit_of(&j->t, j->u, threads) + 1;
+  if (threads > units) threads = (int)units;
+  j->own = own_bytes(&j->t, j->u, threads);
   if (threads == 1)
     body(0, 1, j);
+  else if (is_loose(&j->t, threads))
+    xg_team_run_parts(threads, ns, body, j, sizeof *j);
   else
     xg_team_run(threads, body, j);
 }
 
-void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
+static void run_without_memory(const struct job *j)
+{
+  if (j->t.form == AXPY)
+    axpy_without_memory(j);
+  else
+    dot_without_memory(j);
+}
+
+void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads, double ns)
 {
   struct job j = {.u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
-  struct xg_workspace memory;
+  struct xg_workspace memory = {NULL, -1};
   if (o->type == XGEMM_F64)
     j.alpha.d = o->alpha, j.beta.d = o->beta;
   else
     j.alpha.f = (float)o->alpha, j.beta.f = (float)o->beta;
-  const int taken = xg_workspace_take(&memory, xg_thin_workspace(o, u, threads)) == 0;
+  const size_t bytes = xg_thin_workspace(o, u, threads);
+  const int taken = bytes > 0 && xg_workspace_take(&memory, bytes) == 0;
+  j.memory = memory.memory;
   for (int64_t i = 0; i < min64(o->m, o->n); i += XG_STREAM_S) {
     j.t = view(o, u, i);
-    if (taken) {
-      run_strip(&j, &memory, threads);
-    } else if (j.t.form != AXPY) {
-      dot_without_memory(&j);
-    } else {
-      axpy_without_memory(&j);
-    }
+    if (bytes == 0 || taken)
+      run_strip(&j, threads, ns);
+    else
+      run_without_memory(&j);
   }
   if (taken) xg_workspace_give(&memory);
 }

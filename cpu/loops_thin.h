@@ -14,14 +14,19 @@ int xg_is_thin(const struct xg_problem *oriented, const struct xg_ukr *stream);
  * Past 16 by 16 it goes in strips, for which that matrix is read again. */
 int xg_thin_serves(const struct xg_problem *oriented, const struct xg_ukr *stream);
 
-/* Bytes of workspace: the small matrix, packed, s k e (k rounded up to a vector), and at most 512
+/* Bytes of workspace. Dot and spread: the small matrix, packed, s k e (s and k rounded up to
+ * vectors), once or for each thread, and none if it lies as packing would lay it. Axpy: at most 512
  * KiB of sums for each thread. */
 size_t xg_thin_workspace(const struct xg_problem *oriented, const struct xg_ukr *stream,
                          int threads);
 
+/* Whether two threads would not have to wait for one another. */
+int xg_thin_is_loose(const struct xg_problem *oriented, const struct xg_ukr *stream);
+
 /* Computes a thin product that is neither nothing nor scale-only, on at most `threads` threads
- * (already acquired). Never fails: without memory it packs small pieces again and again, to the
- * same bits. */
-void xg_thin_run(const struct xg_problem *oriented, const struct xg_ukr *stream, int threads);
+ * (already acquired); one would take about `ns` nanoseconds. Never fails: without memory it packs
+ * small pieces again and again, to the same bits. */
+void xg_thin_run(const struct xg_problem *oriented, const struct xg_ukr *stream, int threads,
+                 double ns);
 
 #endif

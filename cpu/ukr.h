@@ -52,11 +52,11 @@
  * of the chains before it. Three forms:
  *
  *   - dot: W runs along k, element (r,p) at w + r*ld + p, 1 <= l <= mr.
- *     S is packed in slivers of nr steps of k, zero-padded: (p,i) at
- *     small + (p/nr * s + i)*nr + p%nr. Sums are vectors: (r,i) at sums + (r*s + i)*nr.
- *     Steps but the last have a k that is a multiple of nr. A step is a chain: lane v adds the
- *     products of p = v, v + nr, v + 2nr, ... in increasing order. At the end the lanes are added
- *     by halves: the upper half to the lower one until one is left.
+ *     S is packed in slivers of nr steps of k: (p,i) at small + (p/nr * s + i)*nr + p%nr. Sums are
+ *     vectors: (r,i) at sums + (r*s + i)*nr. Steps but the last have a k that is a multiple of nr.
+ *     A step is a chain: lane v adds the products of p = v, v + nr, v + 2nr, ... in increasing
+ *     order. At the end the lanes are added by halves: the upper half to the lower one until one is
+ *     left.
  *   - spread: the same W, 1 <= l <= 2 mr.
  *     S is packed in steps, zero-padded to d, the next multiple of nr from s on: (p,i) at
  *     small + p*d + i. Sums: (r,i) at sums + r*d + i. A step is cut into chains of XG_STREAM_RUN,
@@ -70,8 +70,8 @@
  *     s <= 4, 16 where s <= 8, else 32; a group is XG_STREAM_GROUP chains.
  *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
- *   - sums, total and small are 64-byte aligned, the rest as its type is. Nothing else of W or C is
- *     touched.
+ *   - sums and total are 64-byte aligned, the rest as its type is: a small matrix that lies so need
+ *     not be packed. Nothing else of W, S or C is touched.
  *
  * STRIP kernels (kind XG_UKR_STRIP): up to MR rows of C from end to end, NR columns at a time, for
  * products with small k, or small m and n.

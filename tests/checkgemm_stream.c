@@ -55,7 +55,7 @@ static void rig_make(struct rig *r, struct reference_rng *rng, const double *c)
 {
   const struct stream_case *x = &r->x;
   const size_t es = r->u->type == 'd' ? 8 : 4;
-  const int64_t nr = r->u->nr, long_k = x->form == DOT ? up(x->k, nr) : x->k;
+  const int64_t nr = r->u->nr;
   const int along_k = x->form != AXPY;
   r->d = up(x->s, nr);
   r->ld = (along_k ? x->k : x->l) + 3;
@@ -65,8 +65,8 @@ static void rig_make(struct rig *r, struct reference_rng *rng, const double *c)
     for (int64_t p = 0; p < x->k; p++)
       set(r, r->w.at, i * r->w.rs + p * r->w.cs, (double)reference_integer(rng, -8, 8));
   hostile_readonly(&r->w.mem);
-  const int64_t width = x->form == SPREAD ? r->d : x->s;
-  hostile_alloc(&r->small, (size_t)(long_k * width) * es, 64, HOSTILE_END);
+  const int64_t packed = x->form == SPREAD ? x->k * r->d : place(r, x->k - 1, x->s - 1) + 1;
+  hostile_alloc(&r->small, (size_t)packed * es, es, HOSTILE_END);
   memset(r->small.data, 0, r->small.bytes);
   for (int64_t p = 0; p < x->k; p++)
     for (int64_t i = 0; i < x->s; i++) {

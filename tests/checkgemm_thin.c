@@ -83,6 +83,26 @@ static void check_type(struct check *k, char type)
   }
 }
 
+/* S lies as packing would lay it, and is read in place; threads get a few rows each. */
+static void check_flush(struct check *k, char type)
+{
+  static const int64_t widths[] = {1, 5, 8, 16};
+  int turn = 0;
+  for (int form = 0; form < 4; form++)
+    for (int i = 0; i < 4; i++)
+      for (int few = 0; few < 2; few++, turn++) {
+        const int64_t s = widths[i], l = few ? 5 + 2 * s : 300;
+        struct check_product x = thin(type, form & 1, form & 2, s, l, few ? 9001 : 1031);
+        if (form & 1)
+          x.rsa = 1, x.csa = s;
+        else
+          x.rsb = s, x.csb = 1;
+        check_strides("rcg"[turn % 3], x.m, x.n, turn % 4, &x.rsc, &x.csc);
+        x.data = 'r', x.beta = turn % 2;
+        check_threads_of(k, &x);
+      }
+}
+
 /* Too small to stream: the long matrix along k, the other by row, by column and with gaps. */
 static void check_small(struct check *k, char type)
 {
@@ -112,6 +132,8 @@ void check_thin(struct check *k)
   check_unit_begin(k);
   check_type(k, 's');
   check_type(k, 'd');
+  check_flush(k, 's');
+  check_flush(k, 'd');
   check_small(k, 's');
   check_small(k, 'd');
   check_unit_end(k, "thin products", cases, failures, NULL);

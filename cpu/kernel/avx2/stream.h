@@ -81,7 +81,8 @@ static inline __attribute__((always_inline)) void dot_tile(const int rows, const
     for (int r = 0; r < rows; r++) {
       const vec y = load_part(w[r] + p, x->k - p);
 #pragma GCC unroll 2
-      for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, load(b + i * VL), sum[r][i]);
+      for (int i = 0; i < cols; i++)
+        sum[r][i] = fmadd(y, load_part(b + i * VL, x->k - p), sum[r][i]);
     }
   }
 #pragma GCC unroll 6

@@ -73,7 +73,8 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
     for (int r = 0; r < rows; r++) {
       const vec y = load_part(w[r] + whole, x->k - whole);
 #pragma GCC unroll 4
-      for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, load(b + i * VL), sum[r][i]);
+      for (int i = 0; i < cols; i++)
+        sum[r][i] = fmadd(y, load_part(b + i * VL, x->k - whole), sum[r][i]);
     }
   }
 #pragma GCC unroll 6
