@@ -28,7 +28,9 @@ enum {
   ALIGN = 64,
   PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
-  AHEAD = 1024,      /* bytes that axpy prefetches ahead along l */
+  AHEAD = 1024,      /* bytes that axpy prefetches ahead along l, */
+  AHEAD_NEAR = 512,  /* from a cache, for few columns: */
+  FEW = 4,           /* more are not so fast that it would matter where W is */
   STEPS = 32,        /* of k that it takes at a time, at most, */
   PORTION = 128,     /* and that it packs of S at a time: whole groups of those */
   OWN_L = 64,        /* rows of W for each column of S and thread that repay an S of its own */
@@ -103,6 +105,12 @@ static int is_cached(const struct xg_problem *o, const struct thin *t)
          xg_is_small(o, xg_ukr_best(o->type, XG_UKR_INPLACE));
 }
 
+/* Whether L3 is likely to hold W. */
+static int is_near(const struct thin *t)
+{
+  return t->l <= XG_STREAM_NEAR / (t->k * t->e);
+}
+
 int xg_thin_serves(const struct xg_problem *o, const struct xg_ukr *u)
 {
   const struct thin t = view(o, u, 0);
@@ -152,7 +160,8 @@ static void dot_rows(const struct job *j, const char *packed, int64_t first, int
   _Alignas(ALIGN) char sums[MOST_ROWS * XG_STREAM_S * VECTOR];
   const struct thin *t = &j->t;
   const int64_t piece = piece_of(j);
-  struct xg_stream x = {.l = rows, .s = t->s, .ld = t->l_w, .sums = sums, .first = 1};
+  struct xg_stream x = {
+      .l = rows, .s = t->s, .ld = t->l_w, .sums = sums, .first = 1, .near = is_near(t)};
   for (int64_t p = 0; p < t->k; p += piece, x.first = 0) {
     x.k = min64(piece, t->k - p);
     x.w = t->w + (first * t->l_w + p) * t->e;
@@ -195,7 +204,8 @@ static int64_t stretch(const struct thin *t, const struct xg_ukr *u)
 
 static int64_t steps_of(const struct thin *t)
 {
-  return t->s <= 4 ? 8 : t->s <= 8 ? 16 : STEPS;
+  if (is_near(t)) return t->s == 1 ? 8 : t->s <= FEW ? 16 : STEPS;
+  return t->s <= FEW ? 8 : t->s <= 8 ? 16 : STEPS;
 }
 
 static int is_one_group(const struct thin *t)
@@ -209,12 +219,14 @@ static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, ch
   _Alignas(ALIGN) char packed[PORTION * XG_STREAM_S * sizeof(double)];
   const struct thin *t = &j->t;
   const int64_t steps = steps_of(t), group = XG_STREAM_GROUP * steps;
+  const int near = is_near(t) && t->s <= FEW;
   struct xg_stream x = {.l = run,
                         .s = t->s,
                         .ld = t->k_w,
                         .sums = sums,
-                        .ahead = AHEAD / t->e,
-                        .next = steps * t->k_w};
+                        .ahead = (near ? AHEAD_NEAR : AHEAD) / t->e,
+                        .next = steps * t->k_w,
+                        .near = near};
   for (int64_t p = 0; p < t->k; p += steps) {
     x.k = min64(steps, t->k - p);
     x.w = t->w + (l + p * t->k_w) * t->e;

@@ -67,8 +67,9 @@
  *     the sums, this step's included, are added to that: a total of groups of chains.
  *
  *   - The loops' steps: 4096 bytes of a row of W for dot and spread. For axpy 8 steps of k where
- *     s <= 4, 16 where s <= 8, else 32; a group is XG_STREAM_GROUP chains.
- *   - `ahead` and `next` (in elements) say what to prefetch, see the struct.
+ *     s <= 4, 16 where s <= 8, else 32; but for a W of at most XG_STREAM_NEAR bytes 8 where s = 1,
+ *     16 where s <= 4, else 32. A group is XG_STREAM_GROUP chains.
+ *   - `ahead`, `next` (in elements) and `near` say what to prefetch, see the struct.
  *   - the end: C = alpha*sum + beta*C as PANEL kernels have it, at c + r*l_c + i*s_c, any strides.
  *   - sums and total are 64-byte aligned, the rest as its type is: a small matrix that lies so need
  *     not be packed. Nothing else of W, S or C is touched.
@@ -126,6 +127,7 @@ struct xg_stream {
   int total_first; /* total holds nothing yet */
   int64_t ahead; /* axpy: prefetch so far along l; else: what is needed next lies so far beyond w */
   int64_t next;  /* axpy: the next step's W lies so far beyond w */
+  int near;      /* a cache holds W: the way into L1 is all there is to hide */
 };
 
 struct xg_stream_end {
@@ -212,6 +214,7 @@ enum xg_ukr_kind {
 };
 enum { XG_UKR_MASKED = 1 };
 enum { XG_STREAM_S = 16, XG_STREAM_RUN = 256, XG_STREAM_GROUP = 64, XG_DOT_K = 256 };
+enum { XG_STREAM_NEAR = 12 << 20 };
 
 /* Ordered: a later one includes the earlier ones. */
 enum xg_isa { XG_ISA_BASE, XG_ISA_AVX2, XG_ISA_AVX512, XG_ISA_COUNT };

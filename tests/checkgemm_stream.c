@@ -113,6 +113,7 @@ static void call_all(void *argument)
                                    .first = x->total || p == 0,
                                    .total = x->total ? r->total.data : NULL,
                                    .total_first = p == 0,
+                                   .near = (x->l + x->s) % 2 == 0,
                                    .ahead = 64,
                                    .next = 16 * r->ld};
     note(r, check_call((void (*)(void))step, (const int64_t[14]){(intptr_t)&call}));

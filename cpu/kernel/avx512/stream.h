@@ -6,7 +6,8 @@
  *              S0 S1 S2 S3         4 loads for 24 FMAs; W rows are read once from memory and, when
  *        W0     .  .  .  .         s > 4, again from L1 for each further 4 columns
  *        ...                       registers: 24 sums, 4 of S, 1 of W
- *        W5     .  .  .  .         prefetch: the next piece into L2, 6 lines from there into L1
+ *        W5     .  .  .  .         prefetch: the next piece into L2, but for a near W and few
+ *                                  columns; 6 lines from there into L1
  *
  * spread: 12 rows of W by one or two vectors along s; a step of k:
  *
@@ -21,7 +22,8 @@
  *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
  *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
  */
-enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real), NEAR = 6 * LINE };
+enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real), NEXT = 6 * LINE };
+enum fetch { NONE, NEAR, FAR };
 
 /* One load for all FMAs: gcc 12 would let some load it again, and keep it on the stack besides. */
 static inline vec load_once(const real *x)
@@ -37,8 +39,9 @@ static inline void join(real *sums, vec sum, int first)
   store(sums, first ? sum : add(load(sums), sum));
 }
 
-static inline __attribute__((always_inline)) void
-dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col, const int fetch)
+static inline __attribute__((always_inline)) void dot_tile(const int rows, const int cols,
+                                                           const struct xg_stream *x, int64_t col,
+                                                           const enum fetch fetch)
 {
   vec sum[ROWS][QUAD];
   const int64_t s = x->s, ld = x->ld;
@@ -60,10 +63,8 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
       const vec y = cols > 1 ? load_once(w[r] + p) : load(w[r] + p);
-      if (fetch) {
-        __builtin_prefetch(w[r] + p + ahead, 0, 2);
-        __builtin_prefetch(w[r] + p + NEAR, 0, 3);
-      }
+      if (fetch == FAR) __builtin_prefetch(w[r] + p + ahead, 0, 2);
+      if (fetch != NONE) __builtin_prefetch(w[r] + p + NEXT, 0, 3);
 #pragma GCC unroll 4
       for (int i = 0; i < cols; i++) sum[r][i] = fmadd(y, v[i], sum[r][i]);
     }
@@ -85,7 +86,7 @@ dot_tile(const int rows, const int cols, const struct xg_stream *x, int64_t col,
 
 /* The last columns, fewer than four. */
 static inline __attribute__((always_inline)) void
-dot_rest(const int rows, const struct xg_stream *x, int64_t col, const int fetch)
+dot_rest(const int rows, const struct xg_stream *x, int64_t col, const enum fetch fetch)
 {
   switch (x->s - col) {
   case 1:
@@ -105,14 +106,18 @@ dot_rest(const int rows, const struct xg_stream *x, int64_t col, const int fetch
 static inline __attribute__((always_inline)) void dot_rows(const int rows,
                                                            const struct xg_stream *x)
 {
-  if (x->s < QUAD) {
-    dot_rest(rows, x, 0, 1);
+  if (x->s < QUAD && x->near) {
+    dot_rest(rows, x, 0, NEAR);
     return;
   }
-  dot_tile(rows, QUAD, x, 0, 1);
+  if (x->s < QUAD) {
+    dot_rest(rows, x, 0, FAR);
+    return;
+  }
+  dot_tile(rows, QUAD, x, 0, FAR);
   int64_t col = QUAD;
-  for (; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, col, 0);
-  dot_rest(rows, x, col, 0);
+  for (; col + QUAD <= x->s; col += QUAD) dot_tile(rows, QUAD, x, col, NONE);
+  dot_rest(rows, x, col, NONE);
 }
 
 /* A function each: gcc 12 shares out registers badly in one of so many loops. */
@@ -229,8 +234,10 @@ static void spread_end(const struct xg_stream_end *x)
 }
 
 /* `part` elements in the last of the tile's vectors, VL but at the end of l. */
-static inline __attribute__((always_inline)) void
-axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int64_t part)
+static inline __attribute__((always_inline)) void axpy_tile(const int s, const int wide,
+                                                            const int near,
+                                                            const struct xg_stream *x, int64_t l,
+                                                            int64_t part)
 {
   vec sum[16];
   real *sums = (real *)x->sums + l * s;
@@ -245,7 +252,7 @@ axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int
 #pragma GCC unroll 8
     for (int v = 0; v < wide; v++) {
       y[v] = wide == 1 && part < VL ? load_part(w, part) : load(w + v * VL);
-      if (v * VL % LINE == 0) __builtin_prefetch(w + v * VL + fetch, 0, 2);
+      if (v * VL % LINE == 0) __builtin_prefetch(w + v * VL + fetch, 0, near ? 3 : 2);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < s; i++) {
@@ -267,20 +274,25 @@ axpy_tile(const int s, const int wide, const struct xg_stream *x, int64_t l, int
   for (int t = 0; t < s * wide; t++) store(sums + t * VL, sum[t]);
 }
 
-static inline __attribute__((always_inline)) void axpy_s(const int s, const struct xg_stream *x)
+static inline __attribute__((always_inline)) void axpy_s(const int s, const int near,
+                                                         const struct xg_stream *x)
 {
   const int wide = s <= 2 ? 8 : s <= 4 ? 4 : s <= 8 ? 2 : 1;
   int64_t l = 0;
-  for (; l + wide * VL <= x->l; l += wide * VL) axpy_tile(s, wide, x, l, VL);
-  if (wide > 4 && l + 4 * VL <= x->l) axpy_tile(s, 4, x, l, VL), l += 4 * VL;
-  if (wide > 2 && l + 2 * VL <= x->l) axpy_tile(s, 2, x, l, VL), l += 2 * VL;
-  for (; l < x->l; l += VL) axpy_tile(s, 1, x, l, x->l - l < VL ? x->l - l : VL);
+  for (; l + wide * VL <= x->l; l += wide * VL) axpy_tile(s, wide, near, x, l, VL);
+  if (wide > 4 && l + 4 * VL <= x->l) axpy_tile(s, 4, near, x, l, VL), l += 4 * VL;
+  if (wide > 2 && l + 2 * VL <= x->l) axpy_tile(s, 2, near, x, l, VL), l += 2 * VL;
+  for (; l < x->l; l += VL) axpy_tile(s, 1, near, x, l, x->l - l < VL ? x->l - l : VL);
 }
 
+/* Beyond four columns W is not read so fast that it would matter where it comes from. */
 #define AXPY(s)                                                                                    \
   static void axpy_##s(const struct xg_stream *x)                                                  \
   {                                                                                                \
-    axpy_s(s, x);                                                                                  \
+    if ((s) <= QUAD && x->near)                                                                    \
+      axpy_s(s, 1, x);                                                                             \
+    else                                                                                           \
+      axpy_s(s, 0, x);                                                                             \
   }
 /* clang-format off */
 AXPY(1) AXPY(2) AXPY(3) AXPY(4) AXPY(5) AXPY(6) AXPY(7) AXPY(8)
