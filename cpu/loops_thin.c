@@ -29,7 +29,8 @@ enum {
   PIECE = 4096,      /* bytes of a row of W that a dot step reads */
   SUMS = 256 * 1024, /* bytes of axpy sums: they share L2 with what is prefetched */
   AHEAD = 1024,      /* bytes that axpy prefetches ahead along l, */
-  AHEAD_NEAR = 512,  /* from a cache, for few columns: */
+  AHEAD_FEW = 2048,  /* for few columns, but for a single one, */
+  AHEAD_NEAR = 512,  /* and for few columns from a cache: */
   FEW = 4,           /* more are not so fast that it would matter where W is */
   STEPS = 32,        /* of k that it takes at a time, at most, */
   PORTION = 128,     /* and that it packs of S at a time: whole groups of those */
@@ -213,20 +214,31 @@ static int is_one_group(const struct thin *t)
   return t->k <= XG_STREAM_GROUP * steps_of(t);
 }
 
+/* Few columns of a W in a cache: how it comes from there is what matters. */
+static int is_fast(const struct thin *t)
+{
+  return is_near(t) && t->s <= FEW;
+}
+
+static int64_t ahead_of(const struct thin *t)
+{
+  const int64_t far = t->s > 1 && t->s <= FEW ? AHEAD_FEW : AHEAD;
+  return (is_fast(t) ? AHEAD_NEAR : far) / t->e;
+}
+
 /* Rows l .. l+run-1 of W. */
 static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, char *total)
 {
   _Alignas(ALIGN) char packed[PORTION * XG_STREAM_S * sizeof(double)];
   const struct thin *t = &j->t;
   const int64_t steps = steps_of(t), group = XG_STREAM_GROUP * steps;
-  const int near = is_near(t) && t->s <= FEW;
   struct xg_stream x = {.l = run,
                         .s = t->s,
                         .ld = t->k_w,
                         .sums = sums,
-                        .ahead = (near ? AHEAD_NEAR : AHEAD) / t->e,
+                        .ahead = ahead_of(t),
                         .next = steps * t->k_w,
-                        .near = near};
+                        .near = is_fast(t)};
   for (int64_t p = 0; p < t->k; p += steps) {
     x.k = min64(steps, t->k - p);
     x.w = t->w + (l + p * t->k_w) * t->e;

@@ -21,8 +21,11 @@
  *
  *      s        1-2   3-4   5-8   9-16        per step of k: `wide` loads of W, s broadcasts taken
  *      wide      8     4     2     1          from memory by the FMAs, s * wide FMAs
+ *
+ *      prefetch: `ahead` into L2, or L1 for a near W; 2 to 4 columns also 4 lines ahead into L1
  */
-enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real), NEXT = 6 * LINE };
+enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real) };
+enum { NEXT = 6 * LINE, SOON = 4 * LINE }; /* prefetched into L1: by dot, by axpy */
 enum fetch { NONE, NEAR, FAR };
 
 /* One load for all FMAs: gcc 12 would let some load it again, and keep it on the stack besides. */
@@ -253,6 +256,7 @@ static inline __attribute__((always_inline)) void axpy_tile(const int s, const i
     for (int v = 0; v < wide; v++) {
       y[v] = wide == 1 && part < VL ? load_part(w, part) : load(w + v * VL);
       if (v * VL % LINE == 0) __builtin_prefetch(w + v * VL + fetch, 0, near ? 3 : 2);
+      if (!near && s > 1 && s <= QUAD) __builtin_prefetch(w + v * VL + SOON, 0, 3);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < s; i++) {
