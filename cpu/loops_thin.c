@@ -106,10 +106,10 @@ static int is_cached(const struct xg_problem *o, const struct thin *t)
          xg_is_small(o, xg_ukr_best(o->type, XG_UKR_INPLACE));
 }
 
-/* Whether L3 is likely to hold W. */
+/* Whether L3 is likely to hold W; k may be 0 while a call is planned. */
 static int is_near(const struct thin *t)
 {
-  return t->l <= XG_STREAM_NEAR / (t->k * t->e);
+  return (double)t->l * (double)t->k * (double)t->e <= XG_STREAM_NEAR;
 }
 
 int xg_thin_serves(const struct xg_problem *o, const struct xg_ukr *u)
