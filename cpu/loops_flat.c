@@ -11,6 +11,8 @@
  */
 #include "loops_flat.h"
 
+#include <stdatomic.h>
+
 #include "loops.h"
 #include "loops_common.h"
 #include "pack.h"
@@ -24,9 +26,12 @@ enum {
   MOST_K = 32,
   LEAST_N = 48,
   C_BYTES = 1 << 20, /* of a C worth the trouble */
-  B_BYTES = 256 * 1024,
+  B_BYTES = 512 * 1024,
   COPY_N = 256, /* columns from which on a copy of 8 rows of A is repaid */
-  ROWS = 8
+  ROWS = 8,
+  UNIT_ROWS = 16 * ROWS, /* the fewest for which a block of B is packed */
+  UNITS = 8,             /* for each thread to take, one after the other */
+  FLOPS_PER_NS = 50      /* of a fast core, about */
 };
 
 struct job {
@@ -34,9 +39,12 @@ struct job {
   const struct xg_ukr *u, *packer;
   union scalar alpha, beta;
   int64_t e, nc;
+  int64_t peel; /* columns before the first whole line of C's rows */
+  int64_t rows, row_blocks, units;
   int stream;
   char *memory;
   size_t bytes; /* of each thread */
+  atomic_llong next;
 };
 
 static int64_t round_up(int64_t x, int64_t step)
@@ -83,14 +91,21 @@ static void pack_b(const struct job *j, int64_t jc, int64_t n, char *to)
   }
 }
 
-/* Rows and columns of C that are one thread's. */
-struct part {
-  int64_t row0, row1, col0, col1;
-};
+/* The lines of 8 rows of A, which the kernel would else wait for at the head of each strip. */
+static void fetch_a(const struct job *j, int64_t i)
+{
+  const struct xg_operand *a = &j->p->a;
+  const int64_t rows = min64(ROWS, j->p->m - i), k = j->p->k, line = ALIGN / j->e;
+  if (a->cs == 1)
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t p = 0; p < k; p += line) __builtin_prefetch(at(a, j->e, i + r, p));
+  else
+    for (int64_t p = 0; p < k; p++) __builtin_prefetch(at(a, j->e, i, p));
+}
 
-/* Strips of a block of columns. */
-static void strips(const struct job *j, const struct part *w, int64_t jc, int64_t n, const char *b,
-                   int stream)
+/* Strips of rows row0 .. row1-1 and a block of columns. */
+static void strips(const struct job *j, int64_t row0, int64_t row1, int64_t jc, int64_t n,
+                   const char *b, int stream)
 {
   _Alignas(ALIGN) char copy[ROWS * MOST_K * sizeof(double)];
   const struct xg_operand *a = &j->p->a, *c = &j->p->c;
@@ -103,55 +118,56 @@ static void strips(const struct job *j, const struct part *w, int64_t jc, int64_
                        .alpha = &j->alpha,
                        .beta = &j->beta,
                        .stream = stream};
-  for (int64_t i = w->row0; i < w->row1; i += ROWS) {
-    x.m = min64(ROWS, w->row1 - i);
+  for (int64_t i = row0; i < row1; i += ROWS) {
+    x.m = min64(ROWS, row1 - i);
     x.a = at(a, j->e, i, 0);
     x.c = at(c, j->e, i, jc);
     if (n >= COPY_N) {
       j->packer->pack(ROWS, x.m, x.k, x.a, a->rs, a->cs, copy);
       x.a = copy, x.rs_a = 1, x.cs_a = ROWS;
+      if (i + ROWS < row1) fetch_a(j, i + ROWS);
     }
     j->u->strip->store(&x);
   }
 }
 
 /* Columns before the first whole line of C's rows. */
-static int64_t to_line(const struct job *j, int64_t col)
+static int64_t to_line(const struct job *j)
 {
-  const intptr_t address = (intptr_t)at(&j->p->c, j->e, 0, col);
-  return j->stream ? (-address & (ALIGN - 1)) / j->e : 0;
+  return j->stream ? (-(intptr_t)j->p->c.data & (ALIGN - 1)) / j->e : 0;
 }
 
-static void columns(const struct job *j, const struct part *w, char *buffer)
+/* What threads take one after another: rows of a block of columns. Each packs its own B, so a block
+ * of columns is cut into as many blocks of rows as use enough of it. */
+static void cut(struct job *j, int threads)
 {
-  int64_t jc = w->col0, n = min64(to_line(j, jc), w->col1 - jc);
-  for (int whole = n == 0; jc < w->col1; jc += n, whole = 1) {
-    if (whole) n = min64(j->nc, w->col1 - jc);
-    pack_b(j, jc, n, buffer);
-    strips(j, w, jc, n, buffer, whole && j->stream);
-  }
+  const int64_t m = j->p->m, n = j->p->n, step = 3 * j->u->nr;
+  const int64_t wanted = threads > 1 ? (int64_t)threads * UNITS : 1;
+  j->row_blocks = min64((m + UNIT_ROWS - 1) / UNIT_ROWS, wanted);
+  j->rows = round_up((m + j->row_blocks - 1) / j->row_blocks, ROWS);
+  j->row_blocks = (m + j->rows - 1) / j->rows;
+  const int64_t blocks = (wanted + j->row_blocks - 1) / j->row_blocks;
+  j->nc = min64(xg_flat_nc(j->p, j->u), round_up((n + blocks - 1) / blocks, step));
+  j->peel = min64(to_line(j), n);
+  j->units = j->row_blocks * ((n - j->peel + j->nc - 1) / j->nc + (j->peel > 0));
 }
 
-/* Share `id` of 0 .. size-1 in units of `step`. */
-static void share(int64_t size, int64_t step, int id, int threads, int64_t *first, int64_t *last)
-{
-  const int64_t units = (size + step - 1) / step;
-  const int64_t longer = units % threads, base = units / threads;
-  *first = min64((base * id + min64(id, longer)) * step, size);
-  *last = min64((base * (id + 1) + min64(id + 1, longer)) * step, size);
-}
-
-/* Each thread packs its own B, so rows are shared as long as enough of them use it. */
 static void body(int id, int threads, void *context)
 {
-  enum { ENOUGH = 16 };
-  const struct job *j = context;
-  struct part w = {0, j->p->m, 0, j->p->n};
-  if (j->p->m >= (int64_t)threads * ENOUGH * ROWS || j->p->n < (int64_t)threads * LEAST_N)
-    share(j->p->m, ROWS, id, threads, &w.row0, &w.row1);
-  else
-    share(j->p->n, 3 * j->u->nr, id, threads, &w.col0, &w.col1);
-  if (w.row0 < w.row1 && w.col0 < w.col1) columns(j, &w, j->memory + (size_t)id * j->bytes);
+  struct job *j = context;
+  char *buffer = j->memory + (size_t)id * j->bytes;
+  int64_t packed = -1;
+  (void)threads;
+  for (int64_t u; (u = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed)) < j->units;) {
+    const int64_t block = u / j->row_blocks, row = u % j->row_blocks * j->rows;
+    const int peels = j->peel > 0 && block == 0;
+    const int64_t jc = peels ? 0 : j->peel + (block - (j->peel > 0)) * j->nc;
+    const int64_t n = peels ? j->peel : min64(j->nc, j->p->n - jc);
+    if (block != packed) pack_b(j, jc, n, buffer);
+    packed = block;
+    strips(j, row, min64(row + j->rows, j->p->m), jc, n, buffer, j->stream && !peels);
+  }
+  if (j->stream) j->u->strip->fence();
 }
 
 /* Whether C is better written past the caches: then whole lines of it can be. */
@@ -168,10 +184,10 @@ void xg_flat_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
                   .u = u,
                   .packer = xg_ukr_best(o->type, XG_UKR_PACK),
                   .e = (int64_t)xg_sizeof(o->type),
-                  .nc = xg_flat_nc(o, u),
                   .bytes = b_bytes(o, u)};
   struct xg_workspace memory;
   j.stream = streams(o, j.e);
+  cut(&j, threads);
   if (o->type == XGEMM_F64)
     j.alpha.d = o->alpha, j.beta.d = o->beta;
   else
@@ -181,9 +197,10 @@ void xg_flat_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
     return;
   }
   j.memory = memory.memory;
+  atomic_init(&j.next, 0);
   if (threads == 1)
     body(0, 1, &j);
   else
-    xg_team_run(threads, body, &j);
+    xg_team_run_parts(threads, xg_flops(o) / FLOPS_PER_NS, body, &j, 0);
   xg_workspace_give(&memory);
 }

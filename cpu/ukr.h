@@ -80,8 +80,8 @@
  *   - B in place: (p,j) at b + p*rs_b + j. Or, where rs_b = 0, in slivers one after the other, each
  *     of xg_sliver() columns zero-padded to whole vectors: (p,j) at sliver + p*width + j.
  *   - store: C = alpha*sum + beta*C as PANEL kernels have it, same order, same bits. With `stream`,
- *     beta = 0 and rows of C that start a cache line, whole lines go past the caches, and a fence
- *     follows before the kernel returns.
+ *     beta = 0 and rows of C that start a cache line, whole lines go past the caches: other
+ *     threads see them after `fence`.
  *   - sum: C holds sums. The products of a piece of k are summed from zero, in increasing order,
  *     and then added to C, or stored where `first` is set.
  *   - `copy`, sum only: what to copy meanwhile, `pace` vectors in 2^32 steps of k. It is left where
@@ -179,6 +179,7 @@ struct xg_fold {
 
 struct xg_strip_fns {
   void (*store)(const struct xg_strip *x);
+  void (*fence)(void);
   void (*sum)(struct xg_strip *x);
   void (*copy_rest)(struct xg_copy *x);
   void (*fold)(const struct xg_fold *x);

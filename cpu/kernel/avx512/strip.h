@@ -203,7 +203,11 @@ static void store_strip(const struct xg_strip *given)
 {
   struct xg_strip x = *given;
   rows_of(STORE, &x);
-  if (x.stream) _mm_sfence();
+}
+
+static void fence(void)
+{
+  _mm_sfence();
 }
 
 static void sum_strip(struct xg_strip *x)
@@ -230,4 +234,4 @@ static void fold(const struct xg_fold *x)
   }
 }
 
-static const struct xg_strip_fns functions = {store_strip, sum_strip, copy_rest, fold};
+static const struct xg_strip_fns functions = {store_strip, fence, sum_strip, copy_rest, fold};
