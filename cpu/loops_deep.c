@@ -13,6 +13,8 @@
  */
 #include "loops_deep.h"
 
+#include <stdatomic.h>
+
 #include "loops_common.h"
 #include "pack.h"
 #include "team.h"
@@ -50,6 +52,16 @@ struct job {
   char *sums, *memory;
   size_t bytes; /* of each thread */
   struct xg_barrier barrier;
+  struct taken *taken; /* of each thread */
+};
+
+struct taken { /* chunks of a thread's share, by itself or by others */
+  _Alignas(ALIGN) atomic_llong chunks;
+};
+
+struct hand {
+  struct job *job;
+  int id, threads;
 };
 
 struct block { /* copies of a block of A and B, and what is left to do for them */
@@ -160,7 +172,8 @@ static void strips(const struct job *j, const struct block *x, int64_t k, int fi
                    struct xg_copy **copy)
 {
   const struct side *a = &j->a;
-  const int64_t mr = j->u->mr;
+  const int64_t mr = j->u->mr, count = (j->p.m + mr - 1) / mr;
+  const int64_t rows = a->width ? mr : (j->p.m + count - 1) / count; /* even strips */
   struct xg_strip s = {.n = j->p.n,
                        .k = k,
                        .rs_a = a->width || a->is == 1 ? 1 : a->ld,
@@ -173,19 +186,55 @@ static void strips(const struct job *j, const struct block *x, int64_t k, int fi
                        .first = first,
                        .pace = pace_of(j, *copy, k),
                        .copy = *copy};
-  const int64_t next_a = a->width ? mr * k : mr * s.rs_a;
-  for (int64_t i = 0; i < j->p.m; i += mr) {
-    s.m = min64(mr, j->p.m - i);
-    s.a = x->a + i / mr * next_a * j->e;
+  for (int64_t i = 0; i < j->p.m; i += s.m) {
+    s.m = min64(rows, j->p.m - i);
+    s.a = x->a + (a->width ? i * k : i * s.rs_a) * j->e;
     s.c = sums + i * j->n_sums * j->e;
     j->u->strip->sum(&s);
   }
   *copy = s.copy;
 }
 
-static void chunks(struct job *j, int64_t from, int64_t to, char *memory)
+/* Steps from .. to-1 of k, none where they are past the end. */
+struct span {
+  int64_t from, to;
+};
+
+static int64_t share(int64_t count, int64_t id, int64_t parts)
 {
-  const int64_t k = j->p.k, kc = j->cut.kc, chunk = j->cut.chunk, last = min64(to * chunk, k);
+  return count / parts * id + min64(id, count % parts);
+}
+
+/* The next chunk of a thread's own share, which lie one after the other; once there are none, of
+ * another's, who may have lost its core. */
+static struct span take_chunk(const struct hand *h)
+{
+  const struct job *j = h->job;
+  for (int t = 0; t < h->threads; t++) {
+    const int who = (h->id + t) % h->threads;
+    const int64_t first = share(j->cut.split, who, h->threads);
+    const int64_t end = share(j->cut.split, who + 1, h->threads);
+    const int64_t i =
+        first + atomic_fetch_add_explicit(&j->taken[who].chunks, 1, memory_order_relaxed);
+    if (i < end) return (struct span){i * j->cut.chunk, min64((i + 1) * j->cut.chunk, j->p.k)};
+  }
+  return (struct span){j->p.k, j->p.k};
+}
+
+/* The block of copies after the one at p, in this chunk or in the next one taken. */
+static struct span after(const struct hand *h, int64_t p, struct span *chunk)
+{
+  const int64_t kc = h->job->cut.kc;
+  if (p + kc < chunk->to) return (struct span){p + kc, min64(p + 2 * kc, chunk->to)};
+  *chunk = take_chunk(h);
+  return (struct span){chunk->from, min64(chunk->from + kc, chunk->to)};
+}
+
+/* A chunk is taken when its first block is to be copied. */
+static void chunks(const struct hand *h, char *memory)
+{
+  const struct job *j = h->job;
+  const int64_t kc = j->cut.kc;
   const size_t a_bytes = (size_t)(copied(j->p.m, kc, j->u) * j->e);
   const size_t b_bytes = (size_t)(copied(j->p.n, kc, j->u) * j->e);
   struct block both[2];
@@ -193,17 +242,19 @@ static void chunks(struct job *j, int64_t from, int64_t to, char *memory)
     both[i].a = memory + (size_t)i * (a_bytes + b_bytes);
     both[i].b = both[i].a + a_bytes;
   }
-  int turn = 0;
-  struct xg_copy *copy = copies(j, from * chunk, min64(kc, last - from * chunk), &both[turn]);
-  for (int64_t p = from * chunk, steps; p < last; p += steps, turn ^= 1) {
+  struct span chunk = take_chunk(h), now = {chunk.from, min64(chunk.from + kc, chunk.to)}, next;
+  if (now.from == now.to) return;
+  struct xg_copy *copy = copies(j, now.from, now.to - now.from, &both[0]);
+  for (int turn = 0; now.from < now.to; now = next, turn ^= 1) {
     struct block *x = &both[turn];
-    steps = min64(kc, last - p); /* a chunk ends with a block */
+    const int64_t p = now.from, steps = now.to - p;
     if (copy) j->u->strip->copy_rest(copy);
     if (j->a.width) pack_side(j, &j->a, p, steps, x->a);
     if (j->b.width) pack_side(j, &j->b, p, steps, x->b);
-    copy = p + steps < last ? copies(j, p + steps, min64(kc, last - p - steps), &both[turn ^ 1])
-                            : NULL;
-    strips(j, x, steps, p % chunk == 0, j->sums + p / chunk * j->p.m * j->n_sums * j->e, &copy);
+    next = after(h, p, &chunk);
+    copy = next.from < next.to ? copies(j, next.from, next.to - next.from, &both[turn ^ 1]) : NULL;
+    strips(j, x, steps, p % j->cut.chunk == 0,
+           j->sums + p / j->cut.chunk * j->p.m * j->n_sums * j->e, &copy);
   }
 }
 
@@ -224,17 +275,10 @@ static void fold(const struct job *j, int64_t first, int64_t last)
   }
 }
 
-static int64_t share(int64_t count, int64_t id, int64_t parts)
-{
-  return count / parts * id + min64(id, count % parts);
-}
-
 static void body(int id, int threads, void *context)
 {
   struct job *j = context;
-  const int64_t first = share(j->cut.split, id, threads);
-  const int64_t last = share(j->cut.split, id + 1, threads);
-  if (first < last) chunks(j, first, last, j->memory + (size_t)id * j->bytes);
+  chunks(&(struct hand){j, id, threads}, j->memory + (size_t)id * j->bytes);
   if (threads > 1) xg_barrier_wait_n(&j->barrier, threads);
   fold(j, share(j->p.m, id, threads), share(j->p.m, id + 1, threads));
 }
@@ -256,7 +300,7 @@ static size_t sums_bytes(const struct xg_problem *o, const struct xg_ukr *u)
 
 size_t xg_deep_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  return sums_bytes(o, u) + (size_t)threads * block_bytes(o, u);
+  return sums_bytes(o, u) + (size_t)threads * (block_bytes(o, u) + sizeof(struct taken));
 }
 
 void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
@@ -281,6 +325,8 @@ void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
   }
   j.sums = memory.memory;
   j.memory = j.sums + sums_bytes(o, u);
+  j.taken = (struct taken *)(j.memory + (size_t)threads * j.bytes);
+  for (int t = 0; t < threads; t++) atomic_init(&j.taken[t].chunks, 0);
   if (threads == 1)
     body(0, 1, &j);
   else

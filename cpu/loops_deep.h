@@ -18,7 +18,7 @@ struct xg_deep xg_deep_cut(const struct xg_problem *oriented, const struct xg_uk
 
 /* Bytes of workspace, with M and N for m and n rounded up to whole vectors of V elements: the sums
  * of the chunks, split M N e <= 8 MiB, and for each thread two blocks of A and two of B, 2 (KC + V)
- * (M + N) e, at most 1 MiB. */
+ * (M + N) e, at most 1 MiB, and a cache line. */
 size_t xg_deep_workspace(const struct xg_problem *oriented, const struct xg_ukr *strip,
                          int threads);
 
