@@ -71,7 +71,9 @@ noinst_LTLIBRARIES += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_core_la_LIBADD += libxg_cpu_avx2.la libxg_cpu_avx512.la
 libxg_cpu_avx2_la_SOURCES = $(cpu_avx2_kernels) cpu/kernel/avx2/part.h cpu/kernel/avx2/stream.h
 libxg_cpu_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
-libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h cpu/kernel/avx512/strip.h
+libxg_cpu_avx512_la_SOURCES = $(cpu_avx512_kernels) cpu/kernel/avx512/stream.h cpu/kernel/avx512/strip.h \
+  cpu/kernel/avx512/sinplace_dot.h cpu/kernel/avx512/sinplace_turn.h \
+  cpu/kernel/avx512/dinplace_dot.h cpu/kernel/avx512/dinplace_turn.h
 libxg_cpu_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS)
 cpu_kernels = $(cpu_base_kernels) $(cpu_avx2_kernels) $(cpu_avx512_kernels)
 else

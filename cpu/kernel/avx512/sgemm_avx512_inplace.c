@@ -212,6 +212,85 @@ static __attribute__((noinline)) void strips(int64_t m, int64_t n, struct args *
   strip(m, s == Y ? TALL : MR, shapes[s], x, a, b, c);
 }
 
+/* ---------------------------------------------------------------- few rows
+ *
+ * Strips of four vectors: so few rows leave registers for them, and one row of A keeps the FMA
+ * units busy. The strips follow one another without a call between them, which at a k of two or
+ * three would cost more than the strip. */
+
+enum { FEW = 4, WIDE = 4 };
+
+/* The last vector is masked, unless the strip is whole. */
+static inline __attribute__((always_inline)) void wide_block(const int rows, const int vectors,
+                                                             const int whole, const struct args *x,
+                                                             const float *a, const float *b,
+                                                             float *c)
+{
+  const __mmask16 all = (__mmask16)0xffff, last = whole ? all : x->last;
+  const int64_t rs = x->rs_a;
+  __m512 t[FEW][WIDE], v[WIDE];
+#pragma GCC unroll 4
+  for (int i = 0; i < rows; i++)
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++) t[i][j] = _mm512_setzero_ps();
+#pragma GCC unroll 1
+  for (int64_t p = x->k; p > 0; p--, a += x->cs_a, b += x->rs_b) {
+#pragma GCC unroll 4
+    for (int j = 0; j < vectors; j++) {
+      v[j] = _mm512_maskz_loadu_ps(j == vectors - 1 ? last : all, b + j * VL);
+      __asm__("" : "+v"(v[j])); /* once, not again by the FMAs of each row */
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; i++) {
+      const __m512 ai = _mm512_set1_ps(a[i * rs]);
+#pragma GCC unroll 4
+      for (int j = 0; j < vectors; j++) t[i][j] = _mm512_fmadd_ps(ai, v[j], t[i][j]);
+    }
+  }
+#define STORE(scaling)                                                                             \
+  _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)                                           \
+      _Pragma("GCC unroll 4") for (int j = 0; j < vectors; j++)                                    \
+          store_zmm(c + i * x->rs_c + j * VL, t[i][j], j == vectors - 1 ? last : all, scaling, x)
+  if (x->beta != 0)
+    STORE(ALPHA_BETA);
+  else if (x->alpha != 1)
+    STORE(ALPHA);
+  else
+    STORE(PLAIN);
+#undef STORE
+}
+
+static inline __attribute__((always_inline)) void wide_strips(const int rows, int64_t n,
+                                                              const struct args *x, const float *a,
+                                                              const float *b, float *c)
+{
+#pragma GCC unroll 1
+  for (; n >= WIDE * VL; n -= WIDE * VL, b += WIDE * VL, c += WIDE * VL)
+    wide_block(rows, WIDE, 1, x, a, b, c);
+  if (n > 3 * VL)
+    wide_block(rows, 4, 0, x, a, b, c);
+  else if (n > 2 * VL)
+    wide_block(rows, 3, 0, x, a, b, c);
+  else if (n > VL)
+    wide_block(rows, 2, 0, x, a, b, c);
+  else if (n > 0)
+    wide_block(rows, 1, 0, x, a, b, c);
+}
+
+static __attribute__((noinline)) void few_rows(int64_t m, int64_t n, struct args *x, const float *a,
+                                               const float *b, float *c)
+{
+  x->last = (__mmask16)((__mmask16)0xffff >> (-n & (VL - 1)));
+  if (m == 1)
+    wide_strips(1, n, x, a, b, c);
+  else if (m == 2)
+    wide_strips(2, n, x, a, b, c);
+  else if (m == 3)
+    wide_strips(3, n, x, a, b, c);
+  else
+    wide_strips(4, n, x, a, b, c);
+}
+
 /* A single block goes straight to its shape: the way there is half of what the smallest cost. */
 static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
                    int64_t cs_a, const void *b, int64_t rs_b, const void *beta, void *c,
@@ -220,263 +299,15 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
   struct args x = {k, rs_a, cs_a, rs_b, rs_c, *(const float *)alpha, *(const float *)beta, 0xffff};
   if (m <= MR && n <= NR)
     shapes[last_shape(n, &x)](m, &x, a, b, c);
+  else if (m <= FEW)
+    few_rows(m, n, &x, a, b, c);
   else
     strips(m, n, &x, a, b, c);
 }
 
-/* ---------------------------------------------------------------- B that lies along k
- *
- * A piece of 16 rows and 4 steps of k, turned: a vector gathers the 128-bit pieces of rows s, s+4,
- * ... by loads that merge a lane each, then 4 x 4 squares are turned within the lanes. The shuffles
- * across lanes that turning a whole square of registers would need are spared. */
+#include "sinplace_turn.h"
 
-enum { E = 16 / sizeof(float) };
-
-static inline __attribute__((always_inline)) __m512 gather_zmm(const float *src, int64_t is)
-{
-  __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(src));
-  r = _mm512_mask_broadcast_f32x4(r, 0xf << 4, _mm_loadu_ps(src + E * is));
-  r = _mm512_mask_broadcast_f32x4(r, 0xf << 8, _mm_loadu_ps(src + 2 * E * is));
-  return _mm512_mask_broadcast_f32x4(r, 0xf << 12, _mm_loadu_ps(src + 3 * E * is));
-}
-
-static inline __attribute__((always_inline)) __m256 gather_ymm(const float *src, int64_t is)
-{
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(src)), _mm_loadu_ps(src + E * is),
-                              1);
-}
-
-static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const float *src,
-                                                           int64_t is, float *dst)
-{
-  __m512 r[4], t[4];
-#pragma GCC unroll 4
-  for (int s = 0; s < 4; s++) r[s] = gather_zmm(src + s * is, is);
-  t[0] = _mm512_unpacklo_ps(r[0], r[1]), t[1] = _mm512_unpackhi_ps(r[0], r[1]);
-  t[2] = _mm512_unpacklo_ps(r[2], r[3]), t[3] = _mm512_unpackhi_ps(r[2], r[3]);
-#pragma GCC unroll 2
-  for (int h = 0; h < 2; h++) {
-    const __m512d lo = _mm512_castps_pd(t[h]), hi = _mm512_castps_pd(t[2 + h]);
-    _mm512_storeu_pd(dst + 2 * h * width, _mm512_unpacklo_pd(lo, hi));
-    _mm512_storeu_pd(dst + (2 * h + 1) * width, _mm512_unpackhi_pd(lo, hi));
-  }
-}
-
-static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const float *src,
-                                                           int64_t is, float *dst)
-{
-  __m256 r[4], t[4];
-#pragma GCC unroll 4
-  for (int s = 0; s < 4; s++) r[s] = gather_ymm(src + s * is, is);
-  t[0] = _mm256_unpacklo_ps(r[0], r[1]), t[1] = _mm256_unpackhi_ps(r[0], r[1]);
-  t[2] = _mm256_unpacklo_ps(r[2], r[3]), t[3] = _mm256_unpackhi_ps(r[2], r[3]);
-#pragma GCC unroll 2
-  for (int h = 0; h < 2; h++) {
-    const __m256d lo = _mm256_castps_pd(t[h]), hi = _mm256_castps_pd(t[2 + h]);
-    _mm256_storeu_pd((double *)(dst + 2 * h * width), _mm256_unpacklo_pd(lo, hi));
-    _mm256_storeu_pd((double *)(dst + (2 * h + 1) * width), _mm256_unpackhi_pd(lo, hi));
-  }
-}
-
-/* The first E steps of a row, or as many as the mask says. */
-static inline __m128 part_of_row(__mmask8 mask, const float *row, int here)
-{
-  return _mm_maskz_loadu_ps(here ? mask : 0, row);
-}
-
-/* Half a vector of rows, E steps, or as many of both as there are; zeros for rows that are not. */
-static __attribute__((noinline)) void turn_part(int64_t width, int64_t rows, int64_t steps,
-                                                const float *src, int64_t is, float *dst)
-{
-  const __mmask8 mask = steps >= E ? (1u << E) - 1 : (__mmask8)((1u << steps) - 1);
-  __m256 r[E], t[4];
-#pragma GCC unroll 4
-  for (int s = 0; s < E; s++)
-    r[s] = _mm256_insertf128_ps(_mm256_castps128_ps256(part_of_row(mask, src + s * is, s < rows)),
-                                part_of_row(mask, src + (s + E) * is, s + E < rows), 1);
-  t[0] = _mm256_unpacklo_ps(r[0], r[1]), t[1] = _mm256_unpackhi_ps(r[0], r[1]);
-  t[2] = _mm256_unpacklo_ps(r[2], r[3]), t[3] = _mm256_unpackhi_ps(r[2], r[3]);
-#pragma GCC unroll 4
-  for (int s = 0; s < E; s++) {
-    const __m256d lo = _mm256_castps_pd(t[s / 2]), hi = _mm256_castps_pd(t[2 + s / 2]);
-    const __m256d step = s % 2 ? _mm256_unpackhi_pd(lo, hi) : _mm256_unpacklo_pd(lo, hi);
-    if (s < steps) _mm256_storeu_pd((double *)(dst + s * width), step);
-  }
-}
-
-/* The contract of PACK routines (ukr.h). */
-static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
-                 void *dst_p)
-{
-  const float *src = src_p;
-  float *dst = dst_p;
-  const int64_t whole = k - k % E;
-  int64_t i = 0;
-  while (ps == 1 && i + HL <= width) {
-    const int64_t left = rows - i, step = left >= VL ? VL : HL;
-    const float *from = src + i * is;
-    int64_t p = 0;
-    if (left >= VL)
-      for (; p < whole; p += E) turn_zmm(width, from + p, is, dst + p * width + i);
-    else if (left >= HL)
-      for (; p < whole; p += E) turn_ymm(width, from + p, is, dst + p * width + i);
-    for (; p < k; p += E)
-      for (int64_t h = 0; h < step; h += HL)
-        turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
-    i += step;
-  }
-  for (; i < width; i++)
-    for (int64_t p = 0; p < k; p++) dst[p * width + i] = i < rows ? src[i * is + p * ps] : 0;
-}
-
-/* ---------------------------------------------------------------- few columns, A along k
- *
- * Vectors run along k. B is turned so that its columns do; four rows of A at a time. */
-
-enum { DOT_ROWS = 4, DOT_N = NR / 8 };
-
-/* Half a vector of steps of B, whose n columns lie side by side, or as many as there are. */
-static inline __attribute__((always_inline)) void
-columns_apart(int64_t n, int64_t steps, const float *b, int64_t rs_b, float *to)
-{
-  const __mmask8 mask = (__mmask8)((1u << n) - 1);
-  __m256 r[E], t[4];
-#pragma GCC unroll 4
-  for (int s = 0; s < E; s++)
-    r[s] = _mm256_insertf128_ps(_mm256_castps128_ps256(part_of_row(mask, b + s * rs_b, s < steps)),
-                                part_of_row(mask, b + (s + E) * rs_b, s + E < steps), 1);
-  t[0] = _mm256_unpacklo_ps(r[0], r[1]), t[1] = _mm256_unpackhi_ps(r[0], r[1]);
-  t[2] = _mm256_unpacklo_ps(r[2], r[3]), t[3] = _mm256_unpackhi_ps(r[2], r[3]);
-#pragma GCC unroll 4
-  for (int j = 0; j < E; j++) {
-    const __m256d lo = _mm256_castps_pd(t[j / 2]), hi = _mm256_castps_pd(t[2 + j / 2]);
-    const __m256d column = j % 2 ? _mm256_unpackhi_pd(lo, hi) : _mm256_unpacklo_pd(lo, hi);
-    if (j < n) _mm256_store_pd((double *)(to + j * XG_DOT_K), column);
-  }
-}
-
-/* B^T, its rows XG_DOT_K apart and filled with zeros to whole vectors. */
-static inline __attribute__((always_inline)) void
-turn_columns(const int n, int64_t k, const float *b, int64_t rs_b, int64_t cs_b, float *to)
-{
-  for (int64_t p = 0; p < k; p += VL) {
-    const int64_t steps = k - p < VL ? k - p : VL;
-    const float *from = b + p * rs_b;
-    if (rs_b == 1) {
-#pragma GCC unroll 4
-      for (int j = 0; j < n; j++)
-        _mm512_store_ps(
-            to + j * XG_DOT_K + p,
-            _mm512_maskz_loadu_ps((__mmask16)(0xffff >> (VL - steps)), from + j * cs_b));
-    } else if (cs_b == 1) {
-      columns_apart(n, steps, from, rs_b, to + p);
-      columns_apart(n, steps - HL, from + HL * rs_b, rs_b, to + p + HL);
-    } else {
-      for (int j = 0; j < n; j++)
-        for (int s = 0; s < VL; s++)
-          to[j * XG_DOT_K + p + s] = s < steps ? from[s * rs_b + j * cs_b] : 0;
-    }
-  }
-}
-
-/* The lanes of four rows' sums added by halves down to a quarter, a 128-bit lane for each row. */
-static inline __attribute__((always_inline)) __m512 quarters(const __m512 *t)
-{
-  const __m512 x =
-      _mm512_add_ps(_mm512_shuffle_f32x4(t[0], t[1], 0x44), _mm512_shuffle_f32x4(t[0], t[1], 0xee));
-  const __m512 y =
-      _mm512_add_ps(_mm512_shuffle_f32x4(t[2], t[3], 0x44), _mm512_shuffle_f32x4(t[2], t[3], 0xee));
-  return _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xdd));
-}
-
-/* And down to one: a 128-bit lane for each row, in it the columns. */
-static inline __attribute__((always_inline)) __m512 rows_of_sums(const int n,
-                                                                 __m512 t[DOT_N][DOT_ROWS])
-{
-  __m512 h[2];
-#pragma GCC unroll 2
-  for (int j = 0; j < n; j += 2) {
-    const __m512d x = _mm512_castps_pd(quarters(t[j]));
-    const __m512d y = j + 1 < n ? _mm512_castps_pd(quarters(t[j + 1])) : x;
-    h[j / 2] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(x, y)),
-                             _mm512_castpd_ps(_mm512_unpackhi_pd(x, y)));
-  }
-  const __m512 last = n > 2 ? h[1] : h[0];
-  return _mm512_add_ps(_mm512_shuffle_ps(h[0], last, 0x88), _mm512_shuffle_ps(h[0], last, 0xdd));
-}
-
-static inline __attribute__((always_inline)) void store_row(float *c, __m128 r, __mmask8 mask,
-                                                            const struct args *x)
-{
-  const __m128 alpha = _mm_set1_ps(x->alpha), beta = _mm_set1_ps(x->beta);
-  if (x->beta != 0)
-    r = _mm_fmadd_ps(alpha, r, _mm_mul_ps(beta, _mm_maskz_loadu_ps(mask, c)));
-  else
-    r = _mm_mul_ps(alpha, r);
-  _mm_mask_storeu_ps(c, mask, r);
-}
-
-/* A block of up to four rows; in place of those that are not, the last one again. */
-static inline __attribute__((always_inline)) void
-dot_block(const int n, int64_t rows, const struct args *x, const float *a, const float *b, float *c)
-{
-  const float *r[DOT_ROWS];
-  __m512 t[DOT_N][DOT_ROWS];
-#pragma GCC unroll 4
-  for (int i = 0; i < DOT_ROWS; i++) {
-    r[i] = a + (i < rows ? i : rows - 1) * x->rs_a;
-#pragma GCC unroll 4
-    for (int j = 0; j < n; j++) t[j][i] = _mm512_setzero_ps();
-  }
-#pragma GCC unroll 1
-  for (int64_t p = 0; p < x->k; p += VL) {
-    const __mmask16 mask = x->k - p < VL ? x->last : (__mmask16)0xffff;
-    __m512 v[DOT_ROWS];
-#pragma GCC unroll 4
-    for (int i = 0; i < DOT_ROWS; i++) v[i] = _mm512_maskz_loadu_ps(mask, r[i] + p);
-#pragma GCC unroll 4
-    for (int j = 0; j < n; j++) {
-      const __m512 w = _mm512_load_ps(b + j * XG_DOT_K + p);
-#pragma GCC unroll 4
-      for (int i = 0; i < DOT_ROWS; i++) t[j][i] = _mm512_fmadd_ps(v[i], w, t[j][i]);
-    }
-  }
-  const __m512 sums = rows_of_sums(n, t);
-  const __mmask8 columns = (__mmask8)((1 << n) - 1);
-#define ROW(i)                                                                                     \
-  if (i < rows) store_row(c + i * x->rs_c, _mm512_extractf32x4_ps(sums, i), columns, x)
-  ROW(0);
-  ROW(1);
-  ROW(2);
-  ROW(3);
-#undef ROW
-}
-
-static inline __attribute__((always_inline)) void dots(const int n, int64_t m, const struct args *x,
-                                                       const float *a, const float *b, int64_t cs_b,
-                                                       float *c)
-{
-  _Alignas(64) float turned[DOT_N * XG_DOT_K];
-  turn_columns(n, x->k, b, x->rs_b, cs_b, turned);
-#pragma GCC unroll 1
-  for (; m > 0; m -= DOT_ROWS, a += DOT_ROWS * x->rs_a, c += DOT_ROWS * x->rs_c)
-    dot_block(n, m < DOT_ROWS ? m : DOT_ROWS, x, a, turned, c);
-}
-
-static void dot(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
-                const void *b, int64_t rs_b, int64_t cs_b, const void *beta, void *c, int64_t rs_c)
-{
-  const __mmask16 last = (__mmask16)(0xffff >> (-k & (VL - 1)));
-  const struct args x = {k, rs_a, 1, rs_b, rs_c, *(const float *)alpha, *(const float *)beta, last};
-  if (n == 1)
-    dots(1, m, &x, a, b, cs_b, c);
-  else if (n == 2)
-    dots(2, m, &x, a, b, cs_b, c);
-  else if (n == 3)
-    dots(3, m, &x, a, b, cs_b, c);
-  else
-    dots(4, m, &x, a, b, cs_b, c);
-}
+#include "sinplace_dot.h"
 
 const struct xg_ukr sgemm_avx512_inplace = {
     .name = "sgemm_avx512_inplace",
