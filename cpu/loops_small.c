@@ -74,12 +74,6 @@ static int64_t sliver_width(const struct xg_ukr *u, int64_t n)
   return min64(u->nr, (n + half - 1) / half * half);
 }
 
-/* The kernel's own routine is quick where B runs along k; other strides are for the best one. */
-static xg_pack_fn *copy_of(const struct xg_ukr *u, int64_t rs_b)
-{
-  return u->pack && rs_b == 1 ? u->pack : xg_ukr_best(xg_ukr_type(u), XG_UKR_PACK)->pack;
-}
-
 /* B is copied, a sliver at a time. */
 static __attribute__((noinline)) void copied(const struct xg_problem *o, const struct xg_ukr *u,
                                              int64_t p, int64_t k, const union scalar *alpha,
@@ -87,9 +81,10 @@ static __attribute__((noinline)) void copied(const struct xg_problem *o, const s
 {
   _Alignas(64) char sliver[SLIVER_BYTES];
   const int64_t e = (int64_t)xg_sizeof(o->type), nr = u->nr;
+  const struct xg_ukr *packer = xg_ukr_best(o->type, XG_UKR_PACK);
   for (int64_t j = 0; j < o->n; j += nr) {
     const int64_t n = min64(nr, o->n - j), width = sliver_width(u, n);
-    copy_of(u, o->b.rs)(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
+    packer->pack(width, n, k, at(&o->b, e, p, j), o->b.cs, o->b.rs, sliver);
     u->inplace(o->m, n, k, alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, sliver, width, beta,
                at(&o->c, e, 0, j), o->c.rs);
   }
@@ -189,6 +184,9 @@ static void run(const struct xg_problem *o, const struct xg_ukr *u, enum way way
     else if (!wants_copy(&main, u))
       u->inplace(main.m, main.n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs,
                  at(&o->b, e, p, 0), o->b.rs, scale, o->c.data, o->c.rs);
+    else if (main.b.rs == 1 && u->turned)
+      u->turned(main.m, main.n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs, at(&o->b, e, p, 0),
+                o->b.cs, scale, o->c.data, o->c.rs);
     else
       copied(&main, u, p, k, &alpha, scale);
   }

@@ -33,8 +33,8 @@
  *   - element (i,p) of A at a + i*rs_a + p*cs_a, any strides; (p,j) of B at b + p*rs_b + j;
  *     (i,j) of C at c + i*rs_c + j. Any m, n >= 1, k >= 1. Nothing outside the operands is read.
  *   - otherwise the same rules, but all of k is one run.
- *   - It may bring a PACK routine of its own, quick for the small pieces of B that do not run along
- * n; where `pack` is NULL the best of the PACK routines does that.
+ *   - `turned`, if it has one: the same product, bits included, for k <= XG_RUN and a B that runs
+ * along k: element (p,j) at b + j*rs_b + p. Where it is NULL, B is copied by a PACK routine.
  *   - `dot`, if it has one: for 1 <= n <= nr/8, 1 <= k <= XG_DOT_K and an A that runs along k, cs_a
  * = 1; B has any strides. Sums are added as STREAM kernels' dot adds them, in lanes of nr/2 (whole
  *     vectors), then by halves.
@@ -234,7 +234,8 @@ struct xg_ukr {
   xg_strided_fn *strided; /* PANEL; NULL if it cannot read A in place */
   xg_inplace_fn *inplace; /* INPLACE */
   xg_dot_fn *dot;         /* INPLACE; NULL: there is none */
-  xg_pack_fn *pack;       /* PACK, and INPLACE if it likes */
+  xg_inplace_fn *turned;  /* INPLACE; NULL: there is none */
+  xg_pack_fn *pack;       /* PACK */
   const struct xg_stream_fns *stream; /* STREAM */
   const struct xg_strip_fns *strip;   /* STRIP */
 };

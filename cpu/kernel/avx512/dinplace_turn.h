@@ -6,12 +6,14 @@
 
 enum { E = 16 / sizeof(double) };
 
-static inline __attribute__((always_inline)) __m512d gather_zmm(const double *src, int64_t is)
+/* Rows r, r + E, r + 2E, r + 3E, whose pointers are given. */
+static inline __attribute__((always_inline)) __m512d gather_zmm(const double *const row[4],
+                                                                int64_t at)
 {
-  __m512d r = _mm512_castpd128_pd512(_mm_loadu_pd(src));
-  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 2, _mm_loadu_pd(src + E * is));
-  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 4, _mm_loadu_pd(src + 2 * E * is));
-  return _mm512_mask_broadcast_f64x2(r, 0x3 << 6, _mm_loadu_pd(src + 3 * E * is));
+  __m512d r = _mm512_castpd128_pd512(_mm_loadu_pd(row[0] + at));
+  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 2, _mm_loadu_pd(row[1] + at));
+  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 4, _mm_loadu_pd(row[2] + at));
+  return _mm512_mask_broadcast_f64x2(r, 0x3 << 6, _mm_loadu_pd(row[3] + at));
 }
 
 static inline __attribute__((always_inline)) __m256d gather_ymm(const double *src, int64_t is)
@@ -20,12 +22,23 @@ static inline __attribute__((always_inline)) __m256d gather_ymm(const double *sr
                               1);
 }
 
+/* E steps of a vector of rows, of which every E-th has its pointer. */
+static inline __attribute__((always_inline)) void turned_zmm(const double *const row[4], int64_t is,
+                                                             __m512d step[E])
+{
+  const __m512d r0 = gather_zmm(row, 0), r1 = gather_zmm(row, is);
+  step[0] = _mm512_unpacklo_pd(r0, r1);
+  step[1] = _mm512_unpackhi_pd(r0, r1);
+}
+
 static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const double *src,
                                                            int64_t is, double *dst)
 {
-  const __m512d r0 = gather_zmm(src, is), r1 = gather_zmm(src + is, is);
-  _mm512_storeu_pd(dst, _mm512_unpacklo_pd(r0, r1));
-  _mm512_storeu_pd(dst + width, _mm512_unpackhi_pd(r0, r1));
+  const double *const row[4] = {src, src + E * is, src + 2 * E * is, src + 3 * E * is};
+  __m512d step[E];
+  turned_zmm(row, is, step);
+#pragma GCC unroll 2
+  for (int s = 0; s < E; s++) _mm512_storeu_pd(dst + s * width, step[s]);
 }
 
 static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const double *src,
@@ -56,15 +69,13 @@ static __attribute__((noinline)) void turn_part(int64_t width, int64_t rows, int
   if (steps > 1) _mm256_storeu_pd(dst + width, _mm256_unpackhi_pd(r[0], r[1]));
 }
 
-/* The contract of PACK routines (ukr.h). */
-static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
-                 void *dst_p)
+/* `rows` rows of k steps, as PACK routines (ukr.h) turn them; `width` is a multiple of half a
+ * vector. */
+static void turn(int64_t width, int64_t rows, int64_t k, const double *src, int64_t is, double *dst)
 {
-  const double *src = src_p;
-  double *dst = dst_p;
   const int64_t whole = k - k % E;
   int64_t i = 0;
-  while (ps == 1 && i + HL <= width) {
+  while (i < width) {
     const int64_t left = rows - i, step = left >= VL ? VL : HL;
     const double *from = src + i * is;
     int64_t p = 0;
@@ -77,6 +88,4 @@ static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int6
         turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
     i += step;
   }
-  for (; i < width; i++)
-    for (int64_t p = 0; p < k; p++) dst[p * width + i] = i < rows ? src[i * is + p * ps] : 0;
 }

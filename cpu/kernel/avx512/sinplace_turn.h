@@ -6,12 +6,14 @@
 
 enum { E = 16 / sizeof(float) };
 
-static inline __attribute__((always_inline)) __m512 gather_zmm(const float *src, int64_t is)
+/* Rows r, r + E, r + 2E, r + 3E, whose pointers are given. */
+static inline __attribute__((always_inline)) __m512 gather_zmm(const float *const row[4],
+                                                               int64_t at)
 {
-  __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(src));
-  r = _mm512_mask_broadcast_f32x4(r, 0xf << 4, _mm_loadu_ps(src + E * is));
-  r = _mm512_mask_broadcast_f32x4(r, 0xf << 8, _mm_loadu_ps(src + 2 * E * is));
-  return _mm512_mask_broadcast_f32x4(r, 0xf << 12, _mm_loadu_ps(src + 3 * E * is));
+  __m512 r = _mm512_castps128_ps512(_mm_loadu_ps(row[0] + at));
+  r = _mm512_mask_broadcast_f32x4(r, 0xf << 4, _mm_loadu_ps(row[1] + at));
+  r = _mm512_mask_broadcast_f32x4(r, 0xf << 8, _mm_loadu_ps(row[2] + at));
+  return _mm512_mask_broadcast_f32x4(r, 0xf << 12, _mm_loadu_ps(row[3] + at));
 }
 
 static inline __attribute__((always_inline)) __m256 gather_ymm(const float *src, int64_t is)
@@ -20,20 +22,31 @@ static inline __attribute__((always_inline)) __m256 gather_ymm(const float *src,
                               1);
 }
 
-static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const float *src,
-                                                           int64_t is, float *dst)
+/* E steps of a vector of rows, of which every E-th has its pointer. */
+static inline __attribute__((always_inline)) void turned_zmm(const float *const row[4], int64_t is,
+                                                             __m512 step[E])
 {
-  __m512 r[4], t[4];
+  __m512 r[E], t[E];
 #pragma GCC unroll 4
-  for (int s = 0; s < 4; s++) r[s] = gather_zmm(src + s * is, is);
+  for (int s = 0; s < E; s++) r[s] = gather_zmm(row, s * is);
   t[0] = _mm512_unpacklo_ps(r[0], r[1]), t[1] = _mm512_unpackhi_ps(r[0], r[1]);
   t[2] = _mm512_unpacklo_ps(r[2], r[3]), t[3] = _mm512_unpackhi_ps(r[2], r[3]);
 #pragma GCC unroll 2
   for (int h = 0; h < 2; h++) {
     const __m512d lo = _mm512_castps_pd(t[h]), hi = _mm512_castps_pd(t[2 + h]);
-    _mm512_storeu_pd(dst + 2 * h * width, _mm512_unpacklo_pd(lo, hi));
-    _mm512_storeu_pd(dst + (2 * h + 1) * width, _mm512_unpackhi_pd(lo, hi));
+    step[2 * h] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo, hi));
+    step[2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo, hi));
   }
+}
+
+static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const float *src,
+                                                           int64_t is, float *dst)
+{
+  const float *const row[4] = {src, src + E * is, src + 2 * E * is, src + 3 * E * is};
+  __m512 step[E];
+  turned_zmm(row, is, step);
+#pragma GCC unroll 4
+  for (int s = 0; s < E; s++) _mm512_storeu_ps(dst + s * width, step[s]);
 }
 
 static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const float *src,
@@ -78,15 +91,13 @@ static __attribute__((noinline)) void turn_part(int64_t width, int64_t rows, int
   }
 }
 
-/* The contract of PACK routines (ukr.h). */
-static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int64_t is, int64_t ps,
-                 void *dst_p)
+/* `rows` rows of k steps, as PACK routines (ukr.h) turn them; `width` is a multiple of half a
+ * vector. */
+static void turn(int64_t width, int64_t rows, int64_t k, const float *src, int64_t is, float *dst)
 {
-  const float *src = src_p;
-  float *dst = dst_p;
   const int64_t whole = k - k % E;
   int64_t i = 0;
-  while (ps == 1 && i + HL <= width) {
+  while (i < width) {
     const int64_t left = rows - i, step = left >= VL ? VL : HL;
     const float *from = src + i * is;
     int64_t p = 0;
@@ -99,6 +110,4 @@ static void turn(int64_t width, int64_t rows, int64_t k, const void *src_p, int6
         turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
     i += step;
   }
-  for (; i < width; i++)
-    for (int64_t p = 0; p < k; p++) dst[p * width + i] = i < rows ? src[i * is + p * ps] : 0;
 }
