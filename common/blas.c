@@ -33,7 +33,7 @@ static inline int transpose_of(char letter)
   return -1;
 }
 
-static inline void call(const struct xg_blas_call *g)
+static __attribute__((noinline)) void call_checked(const struct xg_blas_call *g)
 {
   int info = g->transa < 0 ? 1 : g->transb < 0 ? 2 : xg_blas_check(g);
   if (info) {
@@ -42,6 +42,17 @@ static inline void call(const struct xg_blas_call *g)
   }
   struct xg_problem p = xg_blas_problem(g);
   xg_execute_blas(&p);
+}
+
+/* As in cblas.c. */
+static inline __attribute__((always_inline)) void call(const struct xg_blas_call *g)
+{
+  if (__builtin_expect(xg_blas_is_plain(g), 1)) {
+    xg_blas_run_plain(g);
+  } else {
+    const struct xg_blas_call copy = *g;
+    call_checked(&copy);
+  }
 }
 
 void sgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,

@@ -49,6 +49,18 @@ static inline int xg_blas_check(const struct xg_blas_call *g)
   return 0;
 }
 
+/* Whether a call is sound and its sizes between 1 and a bound: one comparison says so for all three
+ * of them, and no byte offset can overflow. Only for speed: xg_blas_check() is the rule. */
+static inline __attribute__((always_inline)) int xg_blas_is_plain(const struct xg_blas_call *g)
+{
+  enum { SIDE = 1 << 12, LONGEST = 40 };
+  const uint64_t sizes = (uint64_t)(g->m - 1) | (uint64_t)(g->n - 1) | (uint64_t)(g->k - 1);
+  return sizes < SIDE && (g->transa | g->transb) >= 0 &&
+         g->lda >= (xg_blas_turned(g, g->transa) ? g->k : g->m) &&
+         g->ldb >= (xg_blas_turned(g, g->transb) ? g->n : g->k) &&
+         g->ldc >= (g->row_major ? g->n : g->m) && (g->lda | g->ldb | g->ldc) >> LONGEST == 0;
+}
+
 /* A matrix whose rows (turned) or columns lie `ld` apart. */
 static inline struct xg_operand xg_blas_operand(const void *data, int turned, int64_t ld)
 {
@@ -71,6 +83,12 @@ static inline struct xg_problem xg_blas_problem(const struct xg_blas_call *g)
       .b = xg_blas_operand(g->b, xg_blas_turned(g, g->transb), g->ldb),
       .c = xg_blas_operand(g->c, g->row_major, g->ldc),
   };
+}
+
+static inline __attribute__((always_inline)) void xg_blas_run_plain(const struct xg_blas_call *g)
+{
+  struct xg_problem p = xg_blas_problem(g);
+  if (!xg_done_by_tiny(&p)) xg_execute_blas_slowly(&p);
 }
 
 #endif

@@ -67,8 +67,9 @@ static __attribute__((cold, noinline)) void refuse(xgemm_type type, CBLAS_LAYOUT
     report(type, row_major, bad + 1, "", 0);
 }
 
-static inline void call(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb,
-                        const struct xg_blas_call *g)
+static __attribute__((noinline)) void call_checked(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa,
+                                                   CBLAS_TRANSPOSE transb,
+                                                   const struct xg_blas_call *g)
 {
   const int known = (unsigned)layout - CblasRowMajor <= CblasColMajor - CblasRowMajor;
   const int bad = xg_blas_check(g);
@@ -78,6 +79,20 @@ static inline void call(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANS
   }
   struct xg_problem p = xg_blas_problem(g);
   xg_execute_blas(&p);
+}
+
+/* What is not plain goes elsewhere, with a copy: the arguments of the rest never lie in memory. */
+static inline __attribute__((always_inline)) void call(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa,
+                                                       CBLAS_TRANSPOSE transb,
+                                                       const struct xg_blas_call *g)
+{
+  const int known = (unsigned)layout - CblasRowMajor <= CblasColMajor - CblasRowMajor;
+  if (__builtin_expect(known && xg_blas_is_plain(g), 1)) {
+    xg_blas_run_plain(g);
+  } else {
+    const struct xg_blas_call copy = *g;
+    call_checked(layout, transa, transb, &copy);
+  }
 }
 
 void cblas_sgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE transa, CBLAS_TRANSPOSE transb, int m, int n,

@@ -49,11 +49,15 @@ extern atomic_int xg_slow_word;
 extern int (*xg_tiny)(const struct xg_problem *p);
 
 /* The small products that need no decision. Inline, since a call would be a tenth of the smallest.
- */
+ * The first for m, n >= 1 only. */
+static inline int xg_done_by_tiny(const struct xg_problem *p)
+{
+  return atomic_load_explicit(&xg_slow_word, memory_order_acquire) == 0 && xg_tiny(p);
+}
+
 static inline int xg_done_quickly(const struct xg_problem *p)
 {
-  return xg_is_nothing(p) ||
-         (atomic_load_explicit(&xg_slow_word, memory_order_acquire) == 0 && xg_tiny(p));
+  return xg_is_nothing(p) || xg_done_by_tiny(p);
 }
 
 /* The same for the BLAS names, which cannot refuse: if what the environment or xgemm_set_defaults
