@@ -27,6 +27,10 @@
  * packed: element (i,p) at a + i*rs_a + p*cs_a, any strides, and rows from m on are not read.
  * Meanwhile, unless fetch->at is NULL, it prefetches into L2, by step p, the lines at fetch->at +
  * p/8*outer + p%8*inner.
+ *   - A kernel that has `packing` computes the same, bits included, from a B that is not packed,
+ * element (p,j) at from + p*rs_from + j, and packs it at b for later calls with the same n and
+ * k. Beyond column n it leaves there what it likes. m = MR.
+ *   - XG_UKR_HALVES: columns beyond the last half vector cost nothing.
  *   - Callee-saved registers, MXCSR and the direction flag are left as they were.
  *
  * INPLACE kernels (kind XG_UKR_INPLACE): a whole small product, operands read where they are.
@@ -104,6 +108,10 @@ struct xg_fetch {
 typedef void xg_strided_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                            int64_t rs_a, int64_t cs_a, const void *b, const void *beta, void *c,
                            int64_t rs_c, const struct xg_fetch *fetch);
+
+typedef void xg_packing_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                           int64_t rs_a, int64_t cs_a, const void *from, int64_t rs_from, void *b,
+                           const void *beta, void *c, int64_t rs_c, const struct xg_fetch *fetch);
 
 typedef void xg_inplace_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
                            int64_t rs_a, int64_t cs_a, const void *b, int64_t rs_b,
@@ -213,7 +221,7 @@ enum xg_ukr_kind {
   XG_UKR_STRIP,
   XG_UKR_KINDS
 };
-enum { XG_UKR_MASKED = 1 };
+enum { XG_UKR_MASKED = 1, XG_UKR_HALVES = 2 };
 enum { XG_STREAM_S = 16, XG_STREAM_RUN = 256, XG_STREAM_GROUP = 64, XG_DOT_K = 256 };
 enum { XG_STREAM_NEAR = 12 << 20 };
 
@@ -232,6 +240,7 @@ struct xg_ukr {
   int priority;           /* among kernels of one isa, kind and type the highest is the default */
   xg_panel_fn *panel;     /* PANEL */
   xg_strided_fn *strided; /* PANEL; NULL if it cannot read A in place */
+  xg_packing_fn *packing; /* PANEL; NULL if it cannot pack B */
   xg_inplace_fn *inplace; /* INPLACE */
   xg_dot_fn *dot;         /* INPLACE; NULL: there is none */
   xg_inplace_fn *turned;  /* INPLACE; NULL: there is none */

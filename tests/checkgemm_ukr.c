@@ -9,7 +9,7 @@
 
 struct ukr_case {
   int64_t m, n, k;
-  int64_t rsa, csa, rsb; /* PANEL: no rsb, and with an rsa the kernel's `strided` is called */
+  int64_t rsa, csa, rsb; /* PANEL: with an rsa the kernel's `strided`, with an rsb its `packing` */
   int64_t rsc;
   double alpha, beta;
   char data; /* i integers, r reals */
@@ -32,6 +32,7 @@ struct rig {
   xgemm_type type;
   size_t es;
   struct hostile_matrix a, b, c;
+  struct hostile packed; /* B, by `packing` */
   struct hostile alpha, beta;
   double *value, *size;
   int64_t values;
@@ -64,6 +65,7 @@ static void rig_close(struct rig *r)
   hostile_close(&r->a.mem);
   hostile_close(&r->b.mem);
   hostile_close(&r->c.mem);
+  hostile_close(&r->packed);
   hostile_close(&r->alpha);
   hostile_close(&r->beta);
   free(r->value);
@@ -76,6 +78,7 @@ static void rig_resize(struct rig *r)
   hostile_close(&r->a.mem);
   hostile_close(&r->b.mem);
   hostile_close(&r->c.mem);
+  hostile_close(&r->packed);
 }
 
 struct call {
@@ -123,9 +126,14 @@ static void build(struct rig *r, const struct ukr_case *x, struct reference_rng 
       r->a.at = hostile_place(&r->a.mem, bytes_a, 64, side), r->a.rs = 1, r->a.cs = u->mr;
       memset(r->a.at, 0, bytes_a);
     }
-    rig_need(&r->b.mem, bytes_b + 64);
-    r->b.at = hostile_place(&r->b.mem, bytes_b, 64, side), r->b.rs = u->nr, r->b.cs = 1;
+    struct hostile *packed = x->rsb ? &r->packed : &r->b.mem;
+    rig_need(packed, bytes_b + 64);
+    r->b.at = hostile_place(packed, bytes_b, 64, side), r->b.rs = u->nr, r->b.cs = 1;
     memset(r->b.at, 0, bytes_b);
+    if (x->rsb) {
+      rig_need(&r->b.mem, (size_t)hostile_span(x->k, x->n, x->rsb, 1) * es);
+      hostile_matrix_place(&r->b, x->k, x->n, x->rsb, 1, es, side);
+    }
   } else {
     rig_need(&r->a.mem, (size_t)hostile_span(x->m, x->k, x->rsa, x->csa) * es);
     rig_need(&r->b.mem, (size_t)hostile_span(x->k, x->n, x->rsb, 1) * es);
@@ -211,6 +219,41 @@ static void where(const struct rig *r, const void *address, char *text, size_t s
                all[i].h->bytes);
 }
 
+/* Whether `packing` has packed B. */
+static int packed_holds(const struct rig *r, const struct ukr_case *x)
+{
+  const char *from = r->b.at, *to = (const char *)r->packed.data;
+  for (int64_t p = 0; p < x->k; p++)
+    if (memcmp(from + (size_t)(p * x->rsb) * r->es, to + (size_t)(p * r->u->nr) * r->es,
+               (size_t)x->n * r->es) != 0)
+      return 0;
+  return 1;
+}
+
+static void set_call(const struct rig *r, const struct ukr_case *x, struct call *call)
+{
+  static struct xg_fetch fetch;
+  const struct xg_ukr *u = r->u;
+  const int panel = u->kind == XG_UKR_PANEL;
+  int64_t *next = call->arguments;
+  *next++ = x->m, *next++ = x->n, *next++ = x->k;
+  *next++ = (intptr_t)r->alpha.data;
+  *next++ = (intptr_t)r->a.at;
+  if (x->rsa || !panel) *next++ = x->rsa, *next++ = x->csa;
+  *next++ = (intptr_t)r->b.at;
+  if (x->rsb || !panel) *next++ = x->rsb;
+  if (x->rsb && panel) *next++ = (intptr_t)r->packed.data;
+  *next++ = (intptr_t)r->beta.data;
+  *next++ = (intptr_t)r->c.at;
+  *next++ = x->rsc;
+  fetch = (struct xg_fetch){r->a.mem.room, 8 * x->k, 4096};
+  if (x->rsa && panel) *next++ = (intptr_t)&fetch;
+  call->function = !panel   ? (void (*)(void))u->inplace
+                   : x->rsb ? (void (*)(void))u->packing
+                   : x->rsa ? (void (*)(void))u->strided
+                            : (void (*)(void))u->panel;
+}
+
 /* Runs one case; 1 if it is right. */
 static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
 {
@@ -241,50 +284,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
   hostile_readonly(&r->b.mem);
 
   struct call call = {0};
-  const struct xg_fetch fetch = {r->a.mem.room, 8 * x->k, 4096};
-  if (u->kind == XG_UKR_PANEL && x->rsa) {
-    int64_t arguments[] = {x->m,
-                           x->n,
-                           x->k,
-                           (intptr_t)r->alpha.data,
-                           (intptr_t)r->a.at,
-                           x->rsa,
-                           x->csa,
-                           (intptr_t)r->b.at,
-                           (intptr_t)r->beta.data,
-                           (intptr_t)r->c.at,
-                           x->rsc,
-                           (intptr_t)&fetch};
-    memcpy(call.arguments, arguments, sizeof arguments);
-    call.function = (void (*)(void))u->strided;
-  } else if (u->kind == XG_UKR_PANEL) {
-    int64_t arguments[] = {x->m,
-                           x->n,
-                           x->k,
-                           (intptr_t)r->alpha.data,
-                           (intptr_t)r->a.at,
-                           (intptr_t)r->b.at,
-                           (intptr_t)r->beta.data,
-                           (intptr_t)r->c.at,
-                           x->rsc};
-    memcpy(call.arguments, arguments, sizeof arguments);
-    call.function = (void (*)(void))u->panel;
-  } else {
-    int64_t arguments[] = {x->m,
-                           x->n,
-                           x->k,
-                           (intptr_t)r->alpha.data,
-                           (intptr_t)r->a.at,
-                           x->rsa,
-                           x->csa,
-                           (intptr_t)r->b.at,
-                           x->rsb,
-                           (intptr_t)r->beta.data,
-                           (intptr_t)r->c.at,
-                           x->rsc};
-    memcpy(call.arguments, arguments, sizeof arguments);
-    call.function = (void (*)(void))u->inplace;
-  }
+  set_call(r, x, &call);
   struct hostile_fault fault;
   long failures = k->failures;
   k->cases++;
@@ -305,6 +305,8 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
                miss.expected);
   if (!hostile_matrix_gaps_intact(&r->c))
     check_fail(k, u->name, NULL, text, "wrote to memory between or around C's elements");
+  if (u->kind == XG_UKR_PANEL && x->rsb && !packed_holds(r, x))
+    check_fail(k, u->name, NULL, text, "B is not packed as it should be");
   if (!bad && check_order && !order_holds(r, &p, before)) {
     check_fail(k, u->name, NULL, text, "additions are not in the contract's order");
     r->orders = 3;
@@ -333,6 +335,9 @@ static void strided_case(struct check *k, struct rig *r, struct ukr_case x, unsi
   if (!r->u->strided) return;
   const int64_t pad = turn / 8 % 3;
   check_strides("rcg-xz"[turn % 6], x.m, x.k, pad, &x.rsa, &x.csa);
+  run_case(k, r, &x);
+  if (!r->u->packing || x.m < r->u->mr || x.rsa == 0) return;
+  x.rsb = x.n + turn / 3 % 3 * 5;
   run_case(k, r, &x);
 }
 
@@ -430,7 +435,8 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u)
     check_parse(k, fields);
     if (u->kind == XG_UKR_PANEL && (x.m > u->mr || x.n > u->nr || x.k < 1))
       check_skip(k, u->name, "the case is larger than the tile");
-    else if (packed && x.rsa && !u->strided)
+    else if (packed &&
+             ((x.rsa && !u->strided) || (x.rsb && (!u->packing || x.m < u->mr || !x.rsa))))
       check_skip(k, u->name, "the kernel reads packed panels only");
     else
       run_case(k, &r, &x);
