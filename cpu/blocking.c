@@ -182,3 +182,10 @@ int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
   }
   return 0;
 }
+
+int xg_panel_fits_l2(const struct xg_topo *t, const struct xg_ukr *u,
+                     const struct xg_blocks *blocks, int64_t n)
+{
+  const struct model x = model_of(t, u);
+  return ceil_div(n, x.nr) * x.nr * blocks->kc * x.e <= x.ways2 * x.way2 * 3 / 8;
+}

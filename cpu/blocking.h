@@ -23,4 +23,8 @@ void xg_blocking(const struct xg_topo *t, const struct xg_ukr *u, int64_t m, int
 int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
                       const struct xg_blocks *blocks, int64_t n, int64_t rs, int64_t cs);
 
+/* Whether n columns of B, packed, take no more of L2 than a block of A may. */
+int xg_panel_fits_l2(const struct xg_topo *t, const struct xg_ukr *u,
+                     const struct xg_blocks *blocks, int64_t n);
+
 #endif

@@ -41,6 +41,7 @@ libxg_core_la_SOURCES += \
   cpu/grid.c cpu/grid.h \
   cpu/loops.c cpu/loops.h \
   cpu/loops_bare.c cpu/loops_common.h \
+  cpu/orient.c \
   cpu/loops_deep.c cpu/loops_deep.h \
   cpu/loops_flat.c cpu/loops_flat.h \
   cpu/loops_small.c cpu/loops_small.h \

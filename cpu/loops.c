@@ -63,6 +63,12 @@ struct rows { /* of A, packed or in place */
   int64_t next;   /* and bytes from one to the next */
 };
 
+struct columns { /* a sliver of B, packed, */
+  char *data;
+  const char *from; /* or to be packed meanwhile, unless NULL, from here: */
+  int64_t rs;       /* row stride */
+};
+
 struct range {
   int64_t first, last;
 };
@@ -94,19 +100,23 @@ static void copy_tile(int64_t e, int64_t m, int64_t n, void *to, int64_t to_rs, 
 }
 
 static void call(const struct worker *w, int64_t m, int64_t n, int64_t k, const struct rows *a,
-                 const char *b, const union scalar *beta, char *c, int64_t rs_c)
+                 const struct columns *b, const union scalar *beta, char *c, int64_t rs_c)
 {
   const struct job *j = w->job;
   const struct xg_fetch fetch = xg_next_fetch(w->errands);
-  if (j->u->strided)
-    j->u->strided(m, n, k, &j->alpha, a->data, a->rs, a->cs, b, beta, c, rs_c, &fetch);
+  if (b->from)
+    j->u->packing(m, n, k, &j->alpha, a->data, a->rs, a->cs, b->from, b->rs, b->data, beta, c, rs_c,
+                  &fetch);
+  else if (j->u->strided)
+    j->u->strided(m, n, k, &j->alpha, a->data, a->rs, a->cs, b->data, beta, c, rs_c, &fetch);
   else
-    j->u->panel(m, n, k, &j->alpha, a->data, b, beta, c, rs_c);
+    j->u->panel(m, n, k, &j->alpha, a->data, b->data, beta, c, rs_c);
 }
 
 /* Edges of kernels that do not mask, and C without unit stride: the kernel works on a copy of C. */
 static void merge_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
-                       const struct rows *a, const char *b, const union scalar *beta, char *c)
+                       const struct rows *a, const struct columns *b, const union scalar *beta,
+                       char *c)
 {
   const struct job *j = w->job;
   const struct xg_operand *x = &j->p->c;
@@ -124,7 +134,8 @@ static void merge_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
 }
 
 static void micro_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
-                       const struct rows *a, const char *b, const union scalar *beta, char *c)
+                       const struct rows *a, const struct columns *b, const union scalar *beta,
+                       char *c)
 {
   const struct job *j = w->job;
   const int whole = m == j->u->mr && n == j->u->nr;
@@ -187,16 +198,27 @@ static char *packed_b(const struct worker *w, int64_t sliver)
   return w->b_panel + (used_once(w) ? 0 : sliver) * j->u->nr * j->blocks.kc * j->e;
 }
 
+static void note_filled(const struct worker *w, int64_t sliver)
+{
+  if (w->grid.down > 1) xg_note_filled(&w->turns[sliver]);
+}
+
 static void pack_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
   const struct job *j = w->job;
   const struct xg_operand *b = &j->p->b;
   const struct range r = sliver_at(w, x, sliver);
-  const int shared = w->grid.down > 1;
-  if (shared) xg_await_free(&w->turns[sliver], x->turn, w->grid.down);
   xg_pack(j->packer, (size_t)j->e, j->u->nr, r.last - r.first, x->k,
           at(b, j->e, x->pc, x->jc + r.first), b->cs, b->rs, packed_b(w, sliver));
-  if (shared) xg_note_filled(&w->turns[sliver]);
+  note_filled(w, sliver);
+}
+
+/* Whether the first tile of a sliver packs it while it computes: rows of B run through memory and
+ * the tile has all of its rows. */
+static int first_tile_packs(const struct worker *w, const struct block *x)
+{
+  const struct job *j = w->job;
+  return j->u->packing && j->p->b.cs == 1 && x->m >= j->u->mr;
 }
 
 /* ---------------------------------------------------------------- errands */
@@ -240,22 +262,22 @@ static void send_for_next(const struct worker *w, const struct block *x, int64_t
 
 /* ---------------------------------------------------------------- the loops, innermost first */
 
-/* MR rows at a time: the tiles of one sliver of B. */
-static void loop_ir(const struct worker *w, const struct block *x, struct rows a, int64_t sliver)
+/* MR rows at a time: the tiles of one sliver of B, which the first one packs if asked to. After all
+ * of this thread's rows the sliver's place may be filled again. */
+static void loop_ir(const struct worker *w, const struct block *x, struct rows a, int64_t sliver,
+                    int packs)
 {
   const struct job *j = w->job;
   const int64_t mr = j->u->mr;
   const struct range r = sliver_at(w, x, sliver);
   const union scalar *beta = x->pc == 0 ? &j->beta : &j->one;
-  const char *b = packed_b(w, sliver);
-  for (int64_t ir = 0; ir < x->m; ir += mr, a.data += a.next)
-    micro_tile(w, min64(mr, x->m - ir), r.last - r.first, x->k, &a, b, beta,
+  struct columns b = {packed_b(w, sliver), NULL, j->p->b.rs};
+  if (packs) b.from = at(&j->p->b, j->e, x->pc, x->jc + r.first);
+  for (int64_t ir = 0; ir < x->m; ir += mr, a.data += a.next) {
+    micro_tile(w, min64(mr, x->m - ir), r.last - r.first, x->k, &a, &b, beta,
                at(&j->p->c, j->e, x->ic + ir, x->jc + r.first));
-}
-
-/* Where all of this thread's rows are through, the place of a sliver may be filled again. */
-static void leave(const struct worker *w, const struct block *x, int64_t sliver)
-{
+    if (b.from) note_filled(w, sliver), b.from = NULL;
+  }
   if (w->grid.down > 1 && x->ic + x->m >= w->row1) xg_note_used(&w->turns[sliver]);
 }
 
@@ -266,10 +288,9 @@ static void loop_jr(const struct worker *w, const struct block *x, const struct 
   for (int64_t s = 0; s < slivers; s++) {
     if (s == slivers - 1)
       send_for_a(w, x);
-    else
+    else if (x->m > w->job->u->mr)
       send_for_packed_b(w, s + 1);
-    loop_ir(w, x, *a, s);
-    leave(w, x, s);
+    loop_ir(w, x, *a, s, 0);
   }
 }
 
@@ -279,20 +300,20 @@ static void loop_jr_packing(const struct worker *w, const struct block *x, const
 {
   const int64_t slivers = slivers_of(w, x);
   const struct range own = packed_by(w, slivers);
+  const int packs = first_tile_packs(w, x);
   for (int64_t s = own.first; s < own.last; s++) {
-    pack_b(w, x, s);
+    if (w->grid.down > 1) xg_await_free(&w->turns[s], x->turn, w->grid.down);
+    if (!packs) pack_b(w, x, s);
     if (s + 1 < own.last)
       send_for_b(w, x, s + 1);
     else
       send_for_next(w, x, own.first);
-    loop_ir(w, x, *a, s);
-    leave(w, x, s);
+    loop_ir(w, x, *a, s, packs);
   }
   for (int64_t i = own.last - own.first, s = own.last; i < slivers; i++, s++) {
     if (s == slivers) s = 0;
     xg_await_filled(&w->turns[s], x->turn);
-    loop_ir(w, x, *a, s);
-    leave(w, x, s);
+    loop_ir(w, x, *a, s, 0);
   }
 }
 
@@ -444,6 +465,8 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
                   .e = (int64_t)xg_sizeof(oriented->type)};
   j.a_in_place = u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->n, oriented->a.rs,
                                                  oriented->a.cs);
+  if (j.a_in_place && oriented->a.cs == 1 && xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n))
+    j.blocks.mc = u->mr; /* all of B meets these rows while they are in L1 */
   if (oriented->type == XGEMM_F64) {
     j.alpha.d = oriented->alpha, j.beta.d = oriented->beta, j.one.d = 1;
   } else {
@@ -457,35 +480,4 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
     return;
   } while (shrink(u, &j.blocks));
   xg_loops_bare(oriented, u, blocks->kc);
-}
-
-int xg_orient(const struct xg_problem *p, struct xg_problem *oriented)
-{
-  const int transpose = xg_is_better_transposed(p);
-  *oriented = transpose ? xg_problem_transposed(p) : *p;
-  if (oriented->n == 1) oriented->c.cs = 1;
-  return transpose;
-}
-
-/* What a kernel computes for a row of n elements: whole vectors, or whole tiles if it does not
- * mask. */
-static double computed(const struct xg_ukr *u, int64_t n)
-{
-  static const int vector[XG_ISA_COUNT] = {16, 32, 64};
-  const int64_t lanes = vector[u->isa] / (u->type == 'd' ? 8 : 4);
-  const int64_t step = u->flags & XG_UKR_MASKED ? lanes : u->nr;
-  return (double)((n + step - 1) / step * step);
-}
-
-/* A turned C is written element by element, once for each KC steps of k; that costs as much as MOVE
- * steps of a lane (4 cycles for f32 and 8 for f64 where 64 bytes of FMA results are made a cycle).
- */
-int xg_orient_panel(const struct xg_ukr *u, int64_t kc, struct xg_problem *oriented)
-{
-  enum { MOVE = 64 };
-  const double m = (double)oriented->m, n = (double)oriented->n, k = (double)kc;
-  const double as_is = m * computed(u, oriented->n) * k, turned = n * computed(u, oriented->m) * k;
-  if (turned + MOVE * m * n >= as_is) return 0;
-  *oriented = xg_problem_transposed(oriented);
-  return 1;
 }
