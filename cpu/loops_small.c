@@ -137,16 +137,26 @@ static __attribute__((noinline)) void narrow(const struct xg_problem *o, const s
 
 /* ---------------------------------------------------------------- vectors along k */
 
-/* Whether the sums are vectors along k, and the kernel's dot computes the product or, for a single
- * row, the transposed one. Columns so few would leave most of a vector along n empty. */
-enum way { ALONG_N, DOT, DOT_TRANSPOSED };
+/* Whether the sums are vectors along k, and the kernel's dot computes the product, its last columns
+ * or, for a single row, the transposed one. Columns so few would leave most of a vector along n
+ * empty. */
+enum way { ALONG_N, DOT, DOT_LAST, DOT_TRANSPOSED };
+
+static inline int64_t last_columns(const struct xg_ukr *u, int64_t n)
+{
+  return n % (u->nr / 2);
+}
 
 static inline enum way way_of(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k, int64_t cs_a,
                               int64_t rs_b)
 {
-  enum { SHORT_K = 32 }; /* less does not pay for adding lanes */
+  enum { SHORT_K = 32, SHORT_LAST = 64 }; /* less does not pay for adding lanes */
   if (k < SHORT_K || !u->dot) return ALONG_N;
-  return cs_a == 1 && n <= u->nr / 8 ? DOT : m == 1 && rs_b == 1 ? DOT_TRANSPOSED : ALONG_N;
+  if (cs_a == 1 && n <= u->nr / 8) return DOT;
+  if (m == 1 && rs_b == 1) return DOT_TRANSPOSED;
+  if (m == n) return ALONG_N; /* one order for all, so that A times its transpose is symmetric */
+  const int64_t last = last_columns(u, n);
+  return cs_a == 1 && k >= SHORT_LAST && last > 0 && last <= u->nr / 8 ? DOT_LAST : ALONG_N;
 }
 
 /* ---------------------------------------------------------------- the whole product */
@@ -162,25 +172,26 @@ static inline void set(union scalar *s, xgemm_type type, double value)
 static void run(const struct xg_problem *o, const struct xg_ukr *u, enum way way)
 {
   const int64_t e = (int64_t)xg_sizeof(o->type);
+  const int64_t dot = way == DOT ? o->n : way == DOT_LAST ? last_columns(u, o->n) : 0;
   const int64_t thin = way != ALONG_N ? 0 : narrow_columns(u, o->m, o->n, o->k, o->a.rs);
   union scalar alpha, beta, one;
   set(&alpha, o->type, o->alpha);
   set(&beta, o->type, o->beta);
   set(&one, o->type, 1);
   struct xg_problem main = *o;
-  main.n -= thin;
+  main.n -= thin + dot;
   const int64_t kc = xg_small_kc(u, o->k);
   for (int64_t p = 0; p < o->k; p += kc) {
     const int64_t k = min64(kc, o->k - p);
     const union scalar *scale = p == 0 ? &beta : &one;
     if (thin) narrow(o, u, p, k, thin, &alpha, scale);
+    if (dot)
+      u->dot(o->m, dot, k, &alpha, at(&o->a, e, 0, p), o->a.rs, at(&o->b, e, p, main.n), o->b.rs,
+             o->b.cs, scale, at(&o->c, e, 0, main.n), o->c.rs);
     if (main.n == 0) continue;
     if (way == DOT_TRANSPOSED)
       u->dot(o->n, 1, k, &alpha, at(&o->b, e, p, 0), o->b.cs, at(&o->a, e, 0, p), o->a.cs, 0, scale,
              o->c.data, 1);
-    else if (way == DOT)
-      u->dot(o->m, o->n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, at(&o->b, e, p, 0), o->b.rs,
-             o->b.cs, scale, o->c.data, o->c.rs);
     else if (!wants_copy(&main, u))
       u->inplace(main.m, main.n, k, &alpha, at(&o->a, e, 0, p), o->a.rs, o->a.cs,
                  at(&o->b, e, p, 0), o->b.rs, scale, o->c.data, o->c.rs);
