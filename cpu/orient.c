@@ -22,7 +22,7 @@ static double computed(const struct xg_ukr *u, int64_t n)
  * packed, which costs as much as TURN steps for an element. */
 static double work(const struct xg_ukr *u, const struct xg_problem *p, double k)
 {
-  enum { TURN = 12 };
+  enum { TURN = 6 };
   const double turns = p->b.cs == 1 ? 0 : TURN * (double)p->n * k;
   return (double)p->m * computed(u, p->n) * k + turns;
 }
