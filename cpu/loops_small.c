@@ -14,6 +14,7 @@
 enum {
   SLIVER_BYTES = 32 * 1024, /* a sliver of B turned on the stack */
   INPLACE_MK = 256 * 256,   /* elements of A, read again for each sliver of B: L2 holds them */
+  SHORT = 16,               /* steps of k that repay no preparations */
   LONG_K = 128, /* columns, or rows, up to which k may be cut: C is read again each time */
   INPLACE_MNK = 256 * 256 * 256, /* beyond it packing has paid for itself, */
   FEW_ROWS = 8,                  /* and so it has for blocks of fewer rows, which read more, */
@@ -44,7 +45,7 @@ int64_t xg_small_kc(const struct xg_ukr *u, int64_t k)
 static inline int few_sets(const struct xg_ukr *u, int64_t m, int64_t k, int64_t rs_b)
 {
   enum { FEW_SETS = 1024 };
-  return m > u->mr && k > 16 && rs_b * (int64_t)xg_sizeof(xg_ukr_type(u)) % FEW_SETS == 0;
+  return m > u->mr && k > SHORT && rs_b * (int64_t)xg_sizeof(xg_ukr_type(u)) % FEW_SETS == 0;
 }
 
 int xg_is_small(const struct xg_problem *o, const struct xg_ukr *u)
@@ -97,7 +98,7 @@ static __attribute__((noinline)) void copied(const struct xg_problem *o, const s
 static inline int64_t narrow_columns(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k,
                                      int64_t rs_a)
 {
-  if (rs_a != 1 || m < u->nr || k < 16) return 0;
+  if (rs_a != 1 || m < u->nr || k < SHORT) return 0;
   const int64_t last = n % (u->nr / 2);
   return last <= u->nr / 8 ? last : 0;
 }
@@ -307,12 +308,15 @@ tiny(const struct xg_problem *p, int64_t m, int64_t n, const struct xg_operand *
 {
   const struct xg_ukr *u = atomic_load_explicit(
       &xg_ukr_chosen[p->type == XGEMM_F64][XG_UKR_INPLACE], memory_order_acquire);
-  if (!u || !whole_k(u, p->k)) return tiny_otherwise(p);
-  const enum way way = way_of(u, m, n, p->k, cs_a, rs_b);
-  if (way == DOT) return tiny_dot(p, u, a == &p->b);
-  if (way != ALONG_N || (cs_b != 1 && n != 1) || few_sets(u, m, p->k, rs_b) ||
-      narrow_columns(u, m, n, p->k, rs_a))
-    return tiny_otherwise(p);
+  if (!u) return tiny_otherwise(p);
+  if (p->k >= SHORT) { /* a shorter one goes along n, as it is */
+    if (!whole_k(u, p->k)) return tiny_otherwise(p);
+    const enum way way = way_of(u, m, n, p->k, cs_a, rs_b);
+    if (way == DOT) return tiny_dot(p, u, a == &p->b);
+    if (way != ALONG_N || few_sets(u, m, p->k, rs_b) || narrow_columns(u, m, n, p->k, rs_a))
+      return tiny_otherwise(p);
+  }
+  if (cs_b != 1 && n != 1) return tiny_otherwise(p);
   union scalar alpha, beta;
   set(&alpha, p->type, p->alpha);
   set(&beta, p->type, p->beta);
