@@ -49,6 +49,7 @@ libxg_core_la_SOURCES += \
   cpu/model.c cpu/model.h \
   cpu/pack.c cpu/pack.h \
   cpu/quota.c \
+  cpu/shares.h \
   cpu/topo.c cpu/topo.h \
   cpu/turns.h \
   cpu/ukr.h \

@@ -13,10 +13,9 @@
  */
 #include "loops_deep.h"
 
-#include <stdatomic.h>
-
 #include "loops_common.h"
 #include "pack.h"
+#include "shares.h"
 #include "team.h"
 #include "ukr_find.h"
 #include "workspace.h"
@@ -52,11 +51,7 @@ struct job {
   char *sums, *memory;
   size_t bytes; /* of each thread */
   struct xg_barrier barrier;
-  struct taken *taken; /* of each thread */
-};
-
-struct taken { /* chunks of a thread's share, by itself or by others */
-  _Alignas(ALIGN) atomic_llong chunks;
+  struct xg_taken *taken; /* chunks, of each thread */
 };
 
 struct hand {
@@ -200,25 +195,11 @@ struct span {
   int64_t from, to;
 };
 
-static int64_t share(int64_t count, int64_t id, int64_t parts)
-{
-  return count / parts * id + min64(id, count % parts);
-}
-
-/* The next chunk of a thread's own share, which lie one after the other; once there are none, of
- * another's, who may have lost its core. */
 static struct span take_chunk(const struct hand *h)
 {
   const struct job *j = h->job;
-  for (int t = 0; t < h->threads; t++) {
-    const int who = (h->id + t) % h->threads;
-    const int64_t first = share(j->cut.split, who, h->threads);
-    const int64_t end = share(j->cut.split, who + 1, h->threads);
-    const int64_t i =
-        first + atomic_fetch_add_explicit(&j->taken[who].chunks, 1, memory_order_relaxed);
-    if (i < end) return (struct span){i * j->cut.chunk, min64((i + 1) * j->cut.chunk, j->p.k)};
-  }
-  return (struct span){j->p.k, j->p.k};
+  const int64_t i = xg_take(j->taken, j->cut.split, h->id, h->threads), chunk = j->cut.chunk;
+  return (struct span){min64(i * chunk, j->p.k), min64((i + 1) * chunk, j->p.k)};
 }
 
 /* The block of copies after the one at p, in this chunk or in the next one taken. */
@@ -280,7 +261,7 @@ static void body(int id, int threads, void *context)
   struct job *j = context;
   chunks(&(struct hand){j, id, threads}, j->memory + (size_t)id * j->bytes);
   if (threads > 1) xg_barrier_wait_n(&j->barrier, threads);
-  fold(j, share(j->p.m, id, threads), share(j->p.m, id + 1, threads));
+  fold(j, xg_share(j->p.m, id, threads), xg_share(j->p.m, id + 1, threads));
 }
 
 /* ---------------------------------------------------------------- memory */
@@ -300,7 +281,7 @@ static size_t sums_bytes(const struct xg_problem *o, const struct xg_ukr *u)
 
 size_t xg_deep_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  return sums_bytes(o, u) + (size_t)threads * (block_bytes(o, u) + sizeof(struct taken));
+  return sums_bytes(o, u) + (size_t)threads * (block_bytes(o, u) + sizeof(struct xg_taken));
 }
 
 void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads)
@@ -325,8 +306,8 @@ void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
   }
   j.sums = memory.memory;
   j.memory = j.sums + sums_bytes(o, u);
-  j.taken = (struct taken *)(j.memory + (size_t)threads * j.bytes);
-  for (int t = 0; t < threads; t++) atomic_init(&j.taken[t].chunks, 0);
+  j.taken = (struct xg_taken *)(j.memory + (size_t)threads * j.bytes);
+  for (int t = 0; t < threads; t++) atomic_init(&j.taken[t].parts, 0);
   if (threads == 1)
     body(0, 1, &j);
   else

@@ -11,11 +11,10 @@
  */
 #include "loops_flat.h"
 
-#include <stdatomic.h>
-
 #include "loops.h"
 #include "loops_common.h"
 #include "pack.h"
+#include "shares.h"
 #include "team.h"
 #include "topo.h"
 #include "ukr_find.h"
@@ -31,7 +30,8 @@ enum {
   ROWS = 8,
   UNIT_ROWS = 16 * ROWS, /* the fewest for which a block of B is packed */
   UNITS = 8,             /* for each thread to take, one after the other */
-  FLOPS_PER_NS = 50      /* of a fast core, about */
+  FLOPS_PER_NS = 50,     /* of a fast core, about */
+  BYTES_PER_NS = 20      /* the same from memory */
 };
 
 struct job {
@@ -43,8 +43,8 @@ struct job {
   int64_t rows, row_blocks, units;
   int stream;
   char *memory;
-  size_t bytes; /* of each thread */
-  atomic_llong next;
+  size_t bytes;           /* of each thread */
+  struct xg_taken *taken; /* units, of each thread */
 };
 
 static int64_t round_up(int64_t x, int64_t step)
@@ -72,7 +72,7 @@ static size_t b_bytes(const struct xg_problem *o, const struct xg_ukr *u)
 
 size_t xg_flat_workspace(const struct xg_problem *o, const struct xg_ukr *u, int threads)
 {
-  return (size_t)threads * b_bytes(o, u);
+  return (size_t)threads * (b_bytes(o, u) + sizeof(struct xg_taken));
 }
 
 /* Columns jc .. jc+n-1 of B, in the kernel's slivers. */
@@ -137,7 +137,7 @@ static int64_t to_line(const struct job *j)
   return j->stream ? (-(intptr_t)j->p->c.data & (ALIGN - 1)) / j->e : 0;
 }
 
-/* What threads take one after another: rows of a block of columns. Each packs its own B, so a block
+/* What threads take: rows of a block of columns. Each packs its own B, so a block
  * of columns is cut into as many blocks of rows as use enough of it. */
 static void cut(struct job *j, int threads)
 {
@@ -157,8 +157,7 @@ static void body(int id, int threads, void *context)
   struct job *j = context;
   char *buffer = j->memory + (size_t)id * j->bytes;
   int64_t packed = -1;
-  (void)threads;
-  for (int64_t u; (u = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed)) < j->units;) {
+  for (int64_t u; (u = xg_take(j->taken, j->units, id, threads)) < j->units;) {
     const int64_t block = u / j->row_blocks, row = u % j->row_blocks * j->rows;
     const int peels = j->peel > 0 && block == 0;
     const int64_t jc = peels ? 0 : j->peel + (block - (j->peel > 0)) * j->nc;
@@ -197,10 +196,12 @@ void xg_flat_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
     return;
   }
   j.memory = memory.memory;
-  atomic_init(&j.next, 0);
+  j.taken = (struct xg_taken *)(j.memory + (size_t)threads * j.bytes);
+  for (int t = 0; t < threads; t++) atomic_init(&j.taken[t].parts, 0);
   if (threads == 1)
     body(0, 1, &j);
   else
-    xg_team_run_parts(threads, xg_flops(o) / FLOPS_PER_NS, body, &j, 0);
+    xg_team_run_parts(threads, xg_flops(o) / FLOPS_PER_NS + xg_ideal_bytes(o) / BYTES_PER_NS, body,
+                      &j, 0);
   xg_workspace_give(&memory);
 }

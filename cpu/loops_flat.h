@@ -12,7 +12,8 @@ int xg_is_flat(const struct xg_problem *oriented, const struct xg_ukr *strip);
 /* Columns of C whose part of B a thread keeps in L2. */
 int64_t xg_flat_nc(const struct xg_problem *oriented, const struct xg_ukr *strip);
 
-/* Bytes of workspace: for each thread a block of B, k NC e (NC rounded up to a vector). */
+/* Bytes of workspace: for each thread a block of B, k NC e (NC rounded up to a vector), and a
+ * cache line. */
 size_t xg_flat_workspace(const struct xg_problem *oriented, const struct xg_ukr *strip,
                          int threads);
 
