@@ -146,7 +146,7 @@ static void cut(struct job *j, int threads)
   j->row_blocks = min64((m + UNIT_ROWS - 1) / UNIT_ROWS, wanted);
   j->rows = round_up((m + j->row_blocks - 1) / j->row_blocks, ROWS);
   j->row_blocks = (m + j->rows - 1) / j->rows;
-  const int64_t blocks = (wanted + j->row_blocks - 1) / j->row_blocks;
+  const int64_t blocks = threads > j->row_blocks ? wanted / j->row_blocks : 1;
   j->nc = min64(xg_flat_nc(j->p, j->u), round_up((n + blocks - 1) / blocks, step));
   j->peel = min64(to_line(j), n);
   j->units = j->row_blocks * ((n - j->peel + j->nc - 1) / j->nc + (j->peel > 0));
