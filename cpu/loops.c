@@ -34,6 +34,7 @@ struct job { /* shared by the threads of one product */
   union scalar alpha, beta, one;
   int64_t e; /* bytes of an element */
   int a_in_place;
+  int b_stays_near; /* all of B meets MR rows of A while they are in L1 */
   char *b_panel, *a_blocks;
   size_t a_block_bytes;
   struct xg_turns *turns; /* of each sliver of the packed panel */
@@ -42,6 +43,7 @@ struct job { /* shared by the threads of one product */
 struct worker { /* one thread's part */
   const struct job *job;
   struct xg_grid grid;
+  int64_t mc;
   int row, column;    /* this thread's place in it */
   int64_t row0, row1; /* rows of C */
   char *a_block;
@@ -180,6 +182,7 @@ static struct range sliver_at(const struct worker *w, const struct block *x, int
 /* Those that it packs: its share of them. */
 static struct range packed_by(const struct worker *w, int64_t slivers)
 {
+  if (!w->grid.shared) return (struct range){0, slivers};
   return (struct range){xg_share(slivers, w->row, w->grid.down),
                         xg_share(slivers, w->row + 1, w->grid.down)};
 }
@@ -189,7 +192,7 @@ static struct range packed_by(const struct worker *w, int64_t slivers)
  * may be at different ones.) */
 static int used_once(const struct worker *w)
 {
-  return w->grid.down == 1 && w->row1 - w->row0 <= w->job->blocks.mc;
+  return !w->grid.shared && w->row1 - w->row0 <= w->mc;
 }
 
 static char *packed_b(const struct worker *w, int64_t sliver)
@@ -200,7 +203,7 @@ static char *packed_b(const struct worker *w, int64_t sliver)
 
 static void note_filled(const struct worker *w, int64_t sliver)
 {
-  if (w->grid.down > 1) xg_note_filled(&w->turns[sliver]);
+  if (w->grid.shared) xg_note_filled(&w->turns[sliver]);
 }
 
 static void pack_b(const struct worker *w, const struct block *x, int64_t sliver)
@@ -213,12 +216,11 @@ static void pack_b(const struct worker *w, const struct block *x, int64_t sliver
   note_filled(w, sliver);
 }
 
-/* Whether the first tile of a sliver packs it while it computes: rows of B run through memory and
- * the tile has all of its rows. */
-static int first_tile_packs(const struct worker *w, const struct block *x)
+/* Whether the first tile of a sliver can pack it while it computes: rows of B run through memory.
+ */
+static int packs_by_tiles(const struct job *j)
 {
-  const struct job *j = w->job;
-  return j->u->packing && j->p->b.cs == 1 && x->m >= j->u->mr;
+  return j->u->packing && j->p->b.cs == 1;
 }
 
 /* ---------------------------------------------------------------- errands */
@@ -246,7 +248,7 @@ static void send_for_a(const struct worker *w, const struct block *x)
   const struct job *j = w->job;
   const struct xg_operand *a = &j->p->a;
   int64_t ic = x->ic + x->m, pc = x->pc, m = min64(x->m, w->row1 - ic);
-  if (ic >= w->row1) ic = w->row0, pc += x->k, m = min64(j->blocks.mc, w->row1 - ic);
+  if (ic >= w->row1) ic = w->row0, pc += x->k, m = min64(w->mc, w->row1 - ic);
   if (pc >= j->p->k) return;
   w->errands[1] = xg_errand_for(j->e, at(a, j->e, ic, pc), m, a->rs, a->cs);
 }
@@ -278,7 +280,7 @@ static void loop_ir(const struct worker *w, const struct block *x, struct rows a
                at(&j->p->c, j->e, x->ic + ir, x->jc + r.first));
     if (b.from) note_filled(w, sliver), b.from = NULL;
   }
-  if (w->grid.down > 1 && x->ic + x->m >= w->row1) xg_note_used(&w->turns[sliver]);
+  if (w->grid.shared && x->ic + x->m >= w->row1) xg_note_used(&w->turns[sliver]);
 }
 
 /* NR columns at a time, over this thread's share of the panel of B. */
@@ -300,9 +302,9 @@ static void loop_jr_packing(const struct worker *w, const struct block *x, const
 {
   const int64_t slivers = slivers_of(w, x);
   const struct range own = packed_by(w, slivers);
-  const int packs = first_tile_packs(w, x);
+  const int packs = packs_by_tiles(w->job) && x->m >= w->job->u->mr;
   for (int64_t s = own.first; s < own.last; s++) {
-    if (w->grid.down > 1) xg_await_free(&w->turns[s], x->turn, w->grid.down);
+    if (w->grid.shared) xg_await_free(&w->turns[s], x->turn, w->grid.down);
     if (!packs) pack_b(w, x, s);
     if (s + 1 < own.last)
       send_for_b(w, x, s + 1);
@@ -332,7 +334,7 @@ static struct rows take_a(const struct worker *w, const struct block *x)
 static void loop_ic(const struct worker *w, struct block *x)
 {
   const struct job *j = w->job;
-  const int64_t rows = w->row1 - w->row0, mc = j->blocks.mc;
+  const int64_t rows = w->row1 - w->row0, mc = w->mc;
   const int64_t blocks = rows > 0 ? (rows + mc - 1) / mc : 1;
   const int64_t mr = j->u->mr, tiles = (rows + mr - 1) / mr;
   x->ic = w->row0;
@@ -381,19 +383,23 @@ static void body(int id, int threads, void *context)
 {
   struct job *j = context;
   const struct xg_problem *p = j->p;
-  const struct xg_grid g = xg_grid_for(j->u, &j->blocks, p->m, p->n, p->k, j->a_in_place, threads);
+  const struct xg_field f = {p->m, p->n, p->k, j->a_in_place, packs_by_tiles(j)};
+  const struct xg_grid g = xg_grid_for(j->u, &j->blocks, &f, threads);
   const int64_t mr = j->u->mr, nr = j->u->nr, tall = ceil_div(p->m, mr);
   const int64_t room = room_for_b(j, g.across);
   const int row = id / g.across, column = id % g.across;
+  const int alone = g.down > 1 && !g.shared; /* it packs for itself, a sliver at a time */
+  const int64_t place = alone ? id : column * room;
   struct xg_errand errands[XG_ERRANDS] = {{.groups = 0}};
   const struct worker w = {.job = j,
                            .grid = g,
+                           .mc = j->b_stays_near && !alone ? mr : j->blocks.mc,
                            .row = row,
                            .column = column,
                            .row0 = min64(xg_share(tall, row, g.down) * mr, p->m),
                            .row1 = min64(xg_share(tall, row + 1, g.down) * mr, p->m),
                            .a_block = j->a_blocks + (size_t)id * j->a_block_bytes,
-                           .b_panel = j->b_panel + column * room * nr * j->blocks.kc * j->e,
+                           .b_panel = j->b_panel + place * nr * j->blocks.kc * j->e,
                            .turns = j->turns + column * room,
                            .errands = errands};
   loop_jc(&w);
@@ -465,8 +471,8 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
                   .e = (int64_t)xg_sizeof(oriented->type)};
   j.a_in_place = u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->n, oriented->a.rs,
                                                  oriented->a.cs);
-  if (j.a_in_place && oriented->a.cs == 1 && xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n))
-    j.blocks.mc = u->mr; /* all of B meets these rows while they are in L1 */
+  j.b_stays_near =
+      j.a_in_place && oriented->a.cs == 1 && xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n);
   if (oriented->type == XGEMM_F64) {
     j.alpha.d = oriented->alpha, j.beta.d = oriented->beta, j.one.d = 1;
   } else {

@@ -41,34 +41,37 @@ static void every_thread_has_a_place(void **state)
   enum { SIZES = sizeof sizes / sizeof *sizes };
   for (int i = 0; i < SIZES * SIZES * SIZES; i++)
     for (int threads = 1; threads <= 64; threads++) {
-      const struct xg_grid g =
-          xg_grid_for(&masks, &blocks, sizes[i % SIZES], sizes[i / SIZES % SIZES],
-                      sizes[i / SIZES / SIZES], i % 2, threads);
+      const struct xg_field f = {sizes[i % SIZES], sizes[i / SIZES % SIZES],
+                                 sizes[i / SIZES / SIZES], i % 2, i % 3 == 0};
+      const struct xg_grid g = xg_grid_for(&masks, &blocks, &f, threads);
       assert_int_equal(g.down * g.across, threads);
     }
 }
 
-static void assert_grid(struct xg_grid g, int down, int across)
+static void assert_grid(struct xg_field f, int threads, int down, int across, int shared)
 {
+  const struct xg_grid g = xg_grid_for(&masks, &blocks, &f, threads);
   assert_int_equal(g.down, down);
   assert_int_equal(g.across, across);
+  assert_int_equal(g.shared, shared);
 }
 
 static void two_threads_share_only_what_pays(void **state)
 {
   (void)state;
-  assert_grid(xg_grid_for(&masks, &blocks, 512, 512, 512, 1, 2), 1, 2);  /* nothing */
-  assert_grid(xg_grid_for(&masks, &blocks, 256, 196, 1024, 0, 2), 2, 1); /* both would pack A */
-  assert_grid(xg_grid_for(&masks, &blocks, 4096, 16, 512, 1, 2), 2, 1);  /* a single vector */
-  assert_grid(xg_grid_for(&masks, &blocks, 8, 4096, 512, 1, 2), 1, 2);   /* a single tile */
+  assert_grid((struct xg_field){512, 512, 512, 1, 0}, 2, 1, 2, 0);  /* nothing */
+  assert_grid((struct xg_field){256, 196, 1024, 0, 0}, 2, 2, 1, 1); /* both would pack A */
+  assert_grid((struct xg_field){4096, 16, 512, 1, 0}, 2, 2, 1, 1);  /* a single vector */
+  assert_grid((struct xg_field){8, 4096, 512, 1, 0}, 2, 1, 2, 0);   /* a single tile */
+  assert_grid((struct xg_field){256, 196, 1024, 0, 1}, 2, 2, 1, 0); /* B by tiles */
 }
 
 /* Taller where A is packed, by each column of the grid anew. */
 static void many_threads_form_a_square(void **state)
 {
   (void)state;
-  assert_grid(xg_grid_for(&masks, &blocks, 4096, 4096, 4096, 1, 16), 4, 4);
-  assert_grid(xg_grid_for(&masks, &blocks, 4096, 4096, 4096, 0, 16), 8, 2);
+  assert_grid((struct xg_field){4096, 4096, 4096, 1, 0}, 16, 4, 4, 1);
+  assert_grid((struct xg_field){4096, 4096, 4096, 0, 0}, 16, 8, 2, 1);
 }
 
 static void columns_are_divided_by_vectors_where_the_kernel_masks(void **state)
