@@ -167,7 +167,7 @@ int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
                       const struct xg_blocks *blocks, int64_t n, int64_t rs, int64_t cs)
 {
   const struct model x = model_of(t, u);
-  enum { NEAR = 4096, FEW_SLIVERS = 8 };
+  enum { NEAR = 4096, FEW_SLIVERS = 8, AHEAD = 16 };
   const int64_t mc = blocks->mc, kc = blocks->kc, ways = x.ways2 * 3 / 4;
   if (cs == 1 && rs >= kc) {
     const int64_t pitch = rs * x.e;
@@ -175,9 +175,11 @@ int xg_stays_in_place(const struct xg_topo *t, const struct xg_ukr *u,
            (n <= FEW_SLIVERS * x.nr || fits_sets(mc, kc * x.e, pitch, x.way2, ways));
   }
   if (rs == 1 && cs >= mc) {
-    /* Slivers that begin and end within lines meet them twice: L1 must keep these meanwhile. */
+    /* Slivers that begin and end within lines meet them twice: L1 must keep these meanwhile. It
+     * always has to keep what kernels call for some steps ahead. */
     const int whole_lines = t->line % (x.mr * x.e) == 0;
     return cs * x.e <= NEAR && fits_sets(kc, mc * x.e, cs * x.e, x.way2, ways) &&
+           fits_sets(AHEAD, t->line, cs * x.e, x.way1, x.ways1) &&
            (whole_lines || fits_sets(kc, x.mr * x.e, cs * x.e, x.way1, x.ways1));
   }
   return 0;

@@ -28,12 +28,4 @@ struct xg_grid xg_grid_for(const struct xg_ukr *u, const struct xg_blocks *block
 /* Columns that are divided no further: a vector where the kernel masks, else a tile. */
 int64_t xg_grid_step(const struct xg_ukr *u);
 
-/* The first of `count` things that share number `id` of `parts` begins with; shares differ by one
- * at most, longer ones come first. */
-static inline int64_t xg_share(int64_t count, int64_t id, int64_t parts)
-{
-  const int64_t longer = count % parts;
-  return count / parts * id + (id < longer ? id : longer);
-}
-
 #endif

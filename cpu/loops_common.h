@@ -15,6 +15,13 @@ static inline int64_t min64(int64_t a, int64_t b)
   return a < b ? a : b;
 }
 
+/* The first of `count` things that share number `id` of `parts` begins with; shares differ by one
+ * at most, longer ones come first. */
+static inline int64_t xg_share(int64_t count, int64_t id, int64_t parts)
+{
+  return count / parts * id + min64(id, count % parts);
+}
+
 /* Element (i,j) of an operand with elements of e bytes. */
 static inline char *at(const struct xg_operand *x, int64_t e, int64_t i, int64_t j)
 {

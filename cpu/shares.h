@@ -12,12 +12,6 @@ struct xg_taken { /* parts of a thread's share, by itself or by others; starts a
   _Alignas(64) atomic_llong parts;
 };
 
-/* The first of the `count` parts that are thread id's. */
-static inline int64_t xg_share(int64_t count, int64_t id, int64_t threads)
-{
-  return count / threads * id + min64(id, count % threads);
-}
-
 /* The next part for thread id, `count` when none is left. */
 static inline int64_t xg_take(struct xg_taken *taken, int64_t count, int id, int threads)
 {

@@ -1,6 +1,7 @@
 /* How threads divide a product. */
 #include "../cpu/grid.h"
 
+#include "../cpu/loops_common.h"
 #include "cm.h"
 
 static const struct xg_ukr masks = {

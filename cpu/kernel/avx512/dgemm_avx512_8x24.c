@@ -197,7 +197,7 @@ INLINE void tile(const struct shape s, const struct args *x)
       fetch += x->fetch.outer;
     }
     left -= round;
-#pragma GCC unroll 1
+#pragma GCC unroll 2
     for (int64_t steps = round; steps > 0; steps--) {
       struct row row_of_b;
       _mm_prefetch((const char *)(a[0] + ahead), _MM_HINT_T0);
