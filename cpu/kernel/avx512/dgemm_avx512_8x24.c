@@ -141,28 +141,42 @@ INLINE void keep(const struct shape s, const struct row *sum, double *kept)
   for (int v = 0; v < s.halves; v++) _mm256_store_pd(kept + s.whole * VL + v * HALF, sum->half[v]);
 }
 
+/* What becomes of C: beta is 0, 1 or anything. */
+enum how { OVERWRITE, ADD, SCALE };
+
+struct factors {
+  __m512d alpha, beta;
+};
+
 /* A vector of C. */
-INLINE void finish(const struct args *x, __m512d sum, __mmask8 mask, double *c)
+INLINE void finish(const enum how how, const struct factors *f, __m512d sum, __mmask8 mask,
+                   double *c)
 {
-  const __m512d alpha = _mm512_set1_pd(x->alpha), beta = _mm512_set1_pd(x->beta);
   __m512d r;
-  if (x->beta == 0)
-    r = _mm512_mul_pd(alpha, sum);
-  else if (x->beta == 1)
-    r = _mm512_fmadd_pd(alpha, sum, _mm512_maskz_loadu_pd(mask, c));
+  if (how == OVERWRITE)
+    r = _mm512_mul_pd(f->alpha, sum);
+  else if (how == ADD)
+    r = _mm512_fmadd_pd(f->alpha, sum, _mm512_maskz_loadu_pd(mask, c));
   else
-    r = _mm512_fmadd_pd(alpha, sum, _mm512_mul_pd(beta, _mm512_maskz_loadu_pd(mask, c)));
+    r = _mm512_fmadd_pd(f->alpha, sum, _mm512_mul_pd(f->beta, _mm512_maskz_loadu_pd(mask, c)));
   _mm512_mask_storeu_pd(c, mask, r);
 }
 
-INLINE void store(const struct shape s, const struct args *x, const struct row *sum, double *c)
+INLINE void store(const enum how how, const struct shape s, const struct args *x,
+                  const struct row *sums)
 {
+  const struct factors f = {_mm512_set1_pd(x->alpha), _mm512_set1_pd(x->beta)};
+  double *c = x->c;
+#pragma GCC unroll 8
+  for (int i = 0; i < s.rows; i++, c += x->rs_c) {
 #pragma GCC unroll 3
-  for (int v = 0; v < s.whole; v++) finish(x, sum->whole[v], whole_mask(s, v, x->last), c + v * VL);
+    for (int v = 0; v < s.whole; v++)
+      finish(how, &f, sums[i].whole[v], whole_mask(s, v, x->last), c + v * VL);
 #pragma GCC unroll 3
-  for (int v = 0; v < s.halves; v++)
-    finish(x, _mm512_zextpd256_pd512(sum->half[v]), half_mask(s, v, x->last),
-           c + s.whole * VL + v * HALF);
+    for (int v = 0; v < s.halves; v++)
+      finish(how, &f, _mm512_zextpd256_pd512(sums[i].half[v]), half_mask(s, v, x->last),
+             c + s.whole * VL + v * HALF);
+  }
 }
 
 INLINE void tile(const struct shape s, const struct args *x)
@@ -226,8 +240,12 @@ INLINE void tile(const struct shape s, const struct args *x)
     kept = room;
     after = left > x->run ? left - x->run : 0;
   }
-#pragma GCC unroll 8
-  for (int i = 0; i < rows; i++) store(s, x, &sum[i], x->c + i * x->rs_c);
+  if (x->beta == 0)
+    store(OVERWRITE, s, x, sum);
+  else if (x->beta == 1)
+    store(ADD, s, x, sum);
+  else
+    store(SCALE, s, x, sum);
 }
 
 INLINE void rows_of(const int whole, const int halves, int64_t m, const struct args *x)
