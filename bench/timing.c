@@ -1,5 +1,6 @@
 #include "timing.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,22 +46,35 @@ double xgb_smallest(const double *values, int count)
   return least;
 }
 
-static double process_cpu_seconds(void)
+/* How many threads of this process run or want to, by /proc/self/task; 1: only this one. (The
+ * process's CPU clock will not do: what a running thread uses is added at ticks, which may be 10 ms
+ * apart.) */
+static int running_threads(void)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  DIR *tasks = opendir("/proc/self/task");
+  const struct dirent *task;
+  int running = 0;
+  while (tasks && (task = readdir(tasks)) != NULL) {
+    char path[300], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+    FILE *f = task->d_name[0] == '.' ? NULL : fopen(path, "re");
+    if (!f) continue;
+    const char *name_end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    running += name_end && name_end[1] == ' ' && name_end[2] == 'R';
+    fclose(f);
+  }
+  if (tasks) closedir(tasks);
+  return running;
 }
 
 void xgb_settle(void)
 {
-  double end = xgb_now() + 1, used, passed;
-  do {
-    double cpu = process_cpu_seconds(), wall = xgb_now();
-    nanosleep(&(struct timespec){0, 1000000}, NULL);
-    passed = xgb_now() - wall;
-    used = process_cpu_seconds() - cpu;
-  } while (used > 0.1 * passed && xgb_now() < end);
+  const double end = xgb_now() + 1;
+  int quiet = 0;
+  while (quiet < 2 && xgb_now() < end) { /* twice in a row: some sleep between their looks */
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+    quiet = running_threads() <= 1 ? quiet + 1 : 0;
+  }
 }
 
 static void on_interrupt(int signal)

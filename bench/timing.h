@@ -15,7 +15,7 @@ extern int xgb_sample_cpu_time;
 double xgb_median(double *values, int count);
 double xgb_smallest(const double *values, int count);
 
-/* Waits until the other threads of this process use no CPU time any more, at most 1 s: the
+/* Waits until no other thread of this process runs any more, at most 1 s: the
  * threads of the contestant before spin for a while and would be timed with the next one. */
 void xgb_settle(void);
 

@@ -25,7 +25,10 @@
 #include "ukr_find.h"
 #include "workspace.h"
 
-enum { ALIGN = 64 };
+enum {
+  ALIGN = 64,
+  SHORT_K = 128 /* up to which going on with the next sliver after each tile costs too much */
+};
 
 struct job { /* shared by the threads of one product */
   const struct xg_problem *p;
@@ -54,9 +57,11 @@ struct worker { /* one thread's part */
 
 struct block {   /* where the loops stand */
   int turn;      /* how many panels of B there have been, this one included */
-  int64_t jc, n; /* columns jc .. jc+n-1 */
-  int64_t pc, k; /* k steps pc .. pc+k-1 */
-  int64_t ic, m; /* rows ic .. ic+m-1 */
+  int64_t jc, n; /* columns jc .. jc+n-1, of which this thread has */
+  int64_t first, last, slivers;
+  int64_t narrow, step, wider; /* the first `wider` slivers have narrow + step columns */
+  int64_t pc, k;               /* k steps pc .. pc+k-1 */
+  int64_t ic, m;               /* rows ic .. ic+m-1 */
 };
 
 struct rows { /* of A, packed or in place */
@@ -154,29 +159,27 @@ static int64_t ceil_div(int64_t a, int64_t b)
   return a / b + (a % b != 0);
 }
 
-/* The columns of a panel that this thread multiplies by. Shares of a shorter panel are no longer:
- * each column of the grid has its own part of the packed panel. */
-static struct range columns_of(const struct worker *w, int64_t n)
+/* The columns of a panel that this thread multiplies by, and their slivers, which are of nearly the
+ * same width. Shares of a shorter panel are no longer: each column of the grid has its own part of
+ * the packed panel. */
+static void divide_columns(const struct worker *w, struct block *x)
 {
-  const int64_t step = xg_grid_step(w->job->u), count = ceil_div(n, step);
-  return (struct range){min64(xg_share(count, w->column, w->grid.across) * step, n),
-                        min64(xg_share(count, w->column + 1, w->grid.across) * step, n)};
+  const int64_t step = xg_grid_step(w->job->u), count = ceil_div(x->n, step);
+  const int64_t first = xg_share(count, w->column, w->grid.across);
+  const int64_t mine = xg_share(count, w->column + 1, w->grid.across) - first;
+  x->first = first * step;
+  x->last = min64((first + mine) * step, x->n);
+  x->slivers = ceil_div(mine * step, w->job->u->nr);
+  x->narrow = x->slivers ? mine / x->slivers * step : 0;
+  x->wider = x->slivers ? mine % x->slivers : 0;
+  x->step = step;
 }
 
-static int64_t slivers_of(const struct worker *w, const struct block *x)
+static struct range sliver_at(const struct block *x, int64_t sliver)
 {
-  const struct range r = columns_of(w, x->n);
-  return ceil_div(r.last - r.first, w->job->u->nr);
-}
-
-/* The columns of a sliver: all are of nearly the same width. */
-static struct range sliver_at(const struct worker *w, const struct block *x, int64_t sliver)
-{
-  const struct range r = columns_of(w, x->n);
-  const int64_t step = xg_grid_step(w->job->u), count = ceil_div(r.last - r.first, step);
-  const int64_t slivers = slivers_of(w, x);
-  return (struct range){r.first + xg_share(count, sliver, slivers) * step,
-                        min64(r.first + xg_share(count, sliver + 1, slivers) * step, r.last)};
+  const int64_t first = x->first + sliver * x->narrow + min64(sliver, x->wider) * x->step;
+  const int64_t width = sliver < x->wider ? x->narrow + x->step : x->narrow;
+  return (struct range){first, min64(first + width, x->last)};
 }
 
 /* Those that it packs: its share of them. */
@@ -210,7 +213,7 @@ static void pack_b(const struct worker *w, const struct block *x, int64_t sliver
 {
   const struct job *j = w->job;
   const struct xg_operand *b = &j->p->b;
-  const struct range r = sliver_at(w, x, sliver);
+  const struct range r = sliver_at(x, sliver);
   xg_pack(j->packer, (size_t)j->e, j->u->nr, r.last - r.first, x->k,
           at(b, j->e, x->pc, x->jc + r.first), b->cs, b->rs, packed_b(w, sliver));
   note_filled(w, sliver);
@@ -230,7 +233,7 @@ static void send_for_b(const struct worker *w, const struct block *x, int64_t sl
 {
   const struct job *j = w->job;
   const struct xg_operand *b = &j->p->b;
-  const struct range r = sliver_at(w, x, sliver);
+  const struct range r = sliver_at(x, sliver);
   w->errands[0] =
       xg_errand_for(j->e, at(b, j->e, x->pc, x->jc + r.first), r.last - r.first, b->cs, b->rs);
 }
@@ -271,7 +274,7 @@ static void loop_ir(const struct worker *w, const struct block *x, struct rows a
 {
   const struct job *j = w->job;
   const int64_t mr = j->u->mr;
-  const struct range r = sliver_at(w, x, sliver);
+  const struct range r = sliver_at(x, sliver);
   const union scalar *beta = x->pc == 0 ? &j->beta : &j->one;
   struct columns b = {packed_b(w, sliver), NULL, j->p->b.rs};
   if (packs) b.from = at(&j->p->b, j->e, x->pc, x->jc + r.first);
@@ -286,7 +289,7 @@ static void loop_ir(const struct worker *w, const struct block *x, struct rows a
 /* NR columns at a time, over this thread's share of the panel of B. */
 static void loop_jr(const struct worker *w, const struct block *x, const struct rows *a)
 {
-  const int64_t slivers = slivers_of(w, x);
+  const int64_t slivers = x->slivers;
   for (int64_t s = 0; s < slivers; s++) {
     if (s == slivers - 1)
       send_for_a(w, x);
@@ -300,7 +303,7 @@ static void loop_jr(const struct worker *w, const struct block *x, const struct 
  * packs, each used while it is in the cache, then what the others have packed meanwhile. */
 static void loop_jr_packing(const struct worker *w, const struct block *x, const struct rows *a)
 {
-  const int64_t slivers = slivers_of(w, x);
+  const int64_t slivers = x->slivers;
   const struct range own = packed_by(w, slivers);
   const int packs = packs_by_tiles(w->job) && x->m >= w->job->u->mr;
   for (int64_t s = own.first; s < own.last; s++) {
@@ -366,6 +369,7 @@ static void loop_jc(const struct worker *w)
   struct block x = {0};
   for (x.jc = 0; x.jc < j->p->n; x.jc += x.n) {
     x.n = min64(j->blocks.nc, j->p->n - x.jc);
+    divide_columns(w, &x);
     loop_pc(w, &x);
   }
 }
@@ -471,8 +475,8 @@ void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
                   .e = (int64_t)xg_sizeof(oriented->type)};
   j.a_in_place = u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->n, oriented->a.rs,
                                                  oriented->a.cs);
-  j.b_stays_near =
-      j.a_in_place && oriented->a.cs == 1 && xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n);
+  j.b_stays_near = blocks->kc > SHORT_K && j.a_in_place && oriented->a.cs == 1 &&
+                   xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n);
   if (oriented->type == XGEMM_F64) {
     j.alpha.d = oriented->alpha, j.beta.d = oriented->beta, j.one.d = 1;
   } else {
