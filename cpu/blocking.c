@@ -29,6 +29,8 @@
  */
 #include "blocking.h"
 
+#include "loops_common.h"
+
 enum {
   KC_STEP = 8,     /* block sizes of k are multiples of this: whole cache lines, unrolled loops */
   KC_STREAM = 512, /* where L1 does not bind */
@@ -45,11 +47,6 @@ struct model {
       way3; /* bytes of a way; L2 and L3 by the share of a core and of the L3's cores */
   int ways1, ways2, ways3; /* ways3 = 0: no L3 */
 };
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-  return a / b + (a % b != 0);
-}
 
 static int64_t clamp(int64_t x, int64_t low, int64_t high)
 {

@@ -1,14 +1,11 @@
 #include "grid.h"
 
+#include "loops_common.h"
+
 int64_t xg_grid_step(const struct xg_ukr *u)
 {
   static const int vector[XG_ISA_COUNT] = {16, 32, 64};
   return u->flags & XG_UKR_MASKED ? vector[u->isa] / (u->type == 'd' ? 8 : 4) : u->nr;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-  return a / b + (a % b != 0);
 }
 
 /* Each for itself where tiles pack: every thread has whole tiles to do it, and a single block of

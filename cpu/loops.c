@@ -154,11 +154,6 @@ static void micro_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
 
 /* ---------------------------------------------------------------- B, sliver by sliver */
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-  return a / b + (a % b != 0);
-}
-
 /* The columns of a panel that this thread multiplies by, and their slivers, which are of nearly the
  * same width. Shares of a shorter panel are no longer: each column of the grid has its own part of
  * the packed panel. */
@@ -409,15 +404,15 @@ static void body(int id, int threads, void *context)
   loop_jc(&w);
 }
 
-static size_t round_up(size_t bytes)
+static size_t whole_lines(size_t bytes)
 {
   return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 static size_t a_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks)
 {
-  return round_up((size_t)xg_packed_size(u->mr, blocks->mc, blocks->kc) *
-                  xg_sizeof(xg_ukr_type(u)));
+  return whole_lines((size_t)xg_packed_size(u->mr, blocks->mc, blocks->kc) *
+                     xg_sizeof(xg_ukr_type(u)));
 }
 
 /* One more for each thread: their parts begin anew. */
@@ -429,7 +424,7 @@ static size_t slivers_in(const struct xg_ukr *u, const struct xg_blocks *blocks,
 static size_t b_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
 {
   const size_t sliver = (size_t)(u->nr * blocks->kc) * xg_sizeof(xg_ukr_type(u));
-  return round_up(slivers_in(u, blocks, threads) * sliver);
+  return whole_lines(slivers_in(u, blocks, threads) * sliver);
 }
 
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)

@@ -15,6 +15,16 @@ static inline int64_t min64(int64_t a, int64_t b)
   return a < b ? a : b;
 }
 
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+  return a / b + (a % b != 0);
+}
+
+static inline int64_t round_up(int64_t x, int64_t step)
+{
+  return (x + step - 1) / step * step;
+}
+
 /* The first of `count` things that share number `id` of `parts` begins with; shares differ by one
  * at most, longer ones come first. */
 static inline int64_t xg_share(int64_t count, int64_t id, int64_t parts)

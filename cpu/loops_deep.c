@@ -64,11 +64,6 @@ struct block { /* copies of a block of A and B, and what is left to do for them 
   struct xg_copy copy[2];
 };
 
-static int64_t round_up(int64_t x, int64_t step)
-{
-  return (x + step - 1) / step * step;
-}
-
 int xg_is_deep(const struct xg_problem *o, const struct xg_ukr *u)
 {
   return u && o->m <= MOST_MN && o->n <= MOST_MN && o->k >= LEAST_K && o->m > u->mr && o->n > u->mr;

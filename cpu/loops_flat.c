@@ -47,11 +47,6 @@ struct job {
   struct xg_taken *taken; /* units, of each thread */
 };
 
-static int64_t round_up(int64_t x, int64_t step)
-{
-  return (x + step - 1) / step * step;
-}
-
 int xg_is_flat(const struct xg_problem *o, const struct xg_ukr *u)
 {
   if (!u || o->c.cs != 1 || o->k > MOST_K || o->n < LEAST_N || o->m < 2 * u->mr) return 0;

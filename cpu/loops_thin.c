@@ -65,11 +65,6 @@ struct job {
   struct xg_barrier barrier;
 };
 
-static int64_t round_up(int64_t x, int64_t step)
-{
-  return (x + step - 1) / step * step;
-}
-
 /* Of the short side XG_STREAM_S from `from` on: a forced kernel goes over a longer one in strips.
  */
 static struct thin view(const struct xg_problem *o, const struct xg_ukr *u, int64_t from)
@@ -288,9 +283,8 @@ static __attribute__((noinline)) void axpy_without_memory(const struct job *j)
 static void share(int64_t size, int64_t step, int id, int threads, int64_t *first, int64_t *last)
 {
   const int64_t units = (size + step - 1) / step;
-  const int64_t longer = units % threads, base = units / threads;
-  *first = min64((base * id + min64(id, longer)) * step, size);
-  *last = min64((base * (id + 1) + min64(id + 1, longer)) * step, size);
+  *first = min64(xg_share(units, id, threads) * step, size);
+  *last = min64(xg_share(units, id + 1, threads) * step, size);
 }
 
 /* In which l is shared out: whole blocks of rows, if there are so many that their number does not
