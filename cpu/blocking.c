@@ -136,6 +136,7 @@ void xg_blocking(const struct xg_topo *t, const struct xg_ukr *u, int64_t m, int
   int64_t kc = kc_model(&x);
   int64_t mc = mc_model(&x, kc);
   int64_t nc = nc_model(&x, kc, mc, threads < t->l3_sharing ? threads : t->l3_sharing);
+  if (threads > 1) nc = clamp(nc / 2 / x.nr * x.nr, x.nr, nc); /* loops.c has two panels then */
   out->kc = k <= kc ? k : even_block(k, kc, KC_STEP);
   out->mc = even_block(m, mc, x.mr);
   out->nc = even_block(n, nc, x.nr);

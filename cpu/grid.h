@@ -14,14 +14,21 @@ struct xg_field {
   int b_by_tiles; /* B is packed by the tiles that multiply it, which costs nothing */
 };
 
-/* down * across threads: each row of the grid owns a range of C's rows, each column a range of the
- * columns of every panel of B. */
+/* The rows of C are cut into `down` parts, the columns of every panel of B into `across`, more of
+ * them than threads, which take what comes next when they are free. */
 struct xg_grid {
-  int down, across;
-  int shared; /* the threads of a column pack B together, else each for itself */
+  int64_t down, across;
+  int shared; /* parts one above the other use the same packed columns of B, which whoever comes
+                 first packs; else each part is computed from end to end by one thread */
 };
 
-/* The grid on which the slowest thread is done first. Bits do not depend on it. */
+enum {
+  XG_PARTS_ACROSS = 4, /* for each thread, at most, */
+  XG_PARTS = 16        /* and of all shared ones */
+};
+
+/* The grid on which `threads` are done first, some of which may be slow. Bits do not depend on it.
+ */
 struct xg_grid xg_grid_for(const struct xg_ukr *u, const struct xg_blocks *blocks,
                            const struct xg_field *f, int threads);
 

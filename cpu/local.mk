@@ -39,13 +39,15 @@ libxg_core_la_SOURCES += \
   cpu/crew.c cpu/crew.h cpu/spin.h \
   cpu/errand.h \
   cpu/grid.c cpu/grid.h \
-  cpu/loops.c cpu/loops.h \
+  cpu/loops.c cpu/loops.h cpu/loops_job.h \
+  cpu/loops_start.c \
   cpu/loops_bare.c cpu/loops_common.h \
   cpu/orient.c \
   cpu/loops_deep.c cpu/loops_deep.h \
   cpu/loops_flat.c cpu/loops_flat.h \
   cpu/loops_small.c cpu/loops_small.h \
   cpu/loops_thin.c cpu/loops_thin.h \
+  cpu/loops_tile.h \
   cpu/model.c cpu/model.h \
   cpu/pack.c cpu/pack.h \
   cpu/quota.c \

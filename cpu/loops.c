@@ -7,156 +7,65 @@
  *      loop_jr  NR columns: a KC x NR sliver of B stays in L1
  *       loop_ir  MR rows: a sliver of A streams from L2, a tile of C lives in registers
  *
- * Threads form a grid of `down` x `across`: each row of it owns a range of C's rows (loop_ic), each
- * column a range of the columns of every B panel (loop_jr). k is cut at the same places whatever
- * the grid, and every element is summed by one thread in one order, so its bits do not depend on
- * either.
+ * Threads do not own anything: C is cut into parts (grid.h), more than there are threads, and who
+ * is free takes the next one, so that a slow thread does less. Where threads share a panel of B,
+ * parts are MR to some MC rows by KC of k, and the outer three loops are one count (locate()): a
+ * part waits for its rows to be done up to its own k, and for the slivers it needs. There are two
+ * panels, so that nobody waits at the end of one. Else a part is computed from end to end by one
+ * thread.
+ *
+ * A thread waits only for what others have begun, so it does not matter how many of them come. k is
+ * cut at the same places whatever the grid, and the sums of an element are made in the same order,
+ * so its bits depend on neither.
  */
-#include "loops.h"
-
-#include <string.h>
-
 #include "errand.h"
-#include "grid.h"
 #include "loops_common.h"
+#include "loops_job.h"
+#include "loops_tile.h"
 #include "pack.h"
 #include "team.h"
-#include "turns.h"
-#include "ukr_find.h"
-#include "workspace.h"
 
 enum {
-  ALIGN = 64,
-  SHORT_K = 128 /* up to which going on with the next sliver after each tile costs too much */
+  PIECES = 4, /* into which the last parts are cut at most, */
+  PIECE = 8   /* each of so many tiles */
 };
 
-struct job { /* shared by the threads of one product */
-  const struct xg_problem *p;
-  const struct xg_ukr *u, *packer;
-  struct xg_blocks blocks;
-  union scalar alpha, beta, one;
-  int64_t e; /* bytes of an element */
-  int a_in_place;
-  int b_stays_near; /* all of B meets MR rows of A while they are in L1 */
-  char *b_panel, *a_blocks;
-  size_t a_block_bytes;
-  struct xg_turns *turns; /* of each sliver of the packed panel */
-};
-
-struct worker { /* one thread's part */
-  const struct job *job;
+struct worker { /* one thread's view */
+  const struct xg_loops_job *job;
   struct xg_grid grid;
-  int64_t mc;
-  int row, column;    /* this thread's place in it */
-  int64_t row0, row1; /* rows of C */
+  int id, threads;
+  int64_t mc, panels, cuts; /* of n and of k */
+  int64_t room;             /* slivers of a packed panel for each column of the grid */
+  int64_t whole, pieces;    /* parts that are not cut, and pieces of those that are */
+  int64_t parts;            /* in a column of the grid, pieces counted */
+  int64_t column;           /* where it is at work */
   char *a_block;
-  char *b_panel; /* its column's part */
-  struct xg_turns *turns;
-  struct xg_errand *errands; /* the first with groups left comes next */
+  char *b_panel;
+  struct xg_tiles tiles;
+  struct xg_errand *errands;
 };
 
-struct block {   /* where the loops stand */
-  int turn;      /* how many panels of B there have been, this one included */
-  int64_t jc, n; /* columns jc .. jc+n-1, of which this thread has */
+struct block {        /* where the loops stand */
+  int64_t row0, row1; /* this part: rows of C, */
+  int64_t row;        /* which are number `row` of the grid's */
+  int64_t turn;       /* panels of B before this one */
+  int64_t jc, n;      /* columns jc .. jc+n-1, of which the part has */
   int64_t first, last, slivers;
   int64_t narrow, step, wider; /* the first `wider` slivers have narrow + step columns */
   int64_t pc, k;               /* k steps pc .. pc+k-1 */
   int64_t ic, m;               /* rows ic .. ic+m-1 */
-};
-
-struct rows { /* of A, packed or in place */
-  const char *data;
-  int64_t rs, cs; /* strides within a sliver of MR rows, */
-  int64_t next;   /* and bytes from one to the next */
-};
-
-struct columns { /* a sliver of B, packed, */
-  char *data;
-  const char *from; /* or to be packed meanwhile, unless NULL, from here: */
-  int64_t rs;       /* row stride */
+  int64_t after;               /* the part that this thread does next */
 };
 
 struct range {
   int64_t first, last;
 };
 
-/* ---------------------------------------------------------------- one register tile */
-
-/* Where columns are short runs through memory, as in a C that was turned, whole ones are copied. */
-static void copy_f32(int64_t m, int64_t n, float *to, int64_t to_rs, int64_t to_cs,
-                     const float *from, int64_t from_rs, int64_t from_cs)
-{
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < m; i++) to[i * to_rs + j * to_cs] = from[i * from_rs + j * from_cs];
-}
-
-static void copy_f64(int64_t m, int64_t n, double *to, int64_t to_rs, int64_t to_cs,
-                     const double *from, int64_t from_rs, int64_t from_cs)
-{
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t i = 0; i < m; i++) to[i * to_rs + j * to_cs] = from[i * from_rs + j * from_cs];
-}
-
-static void copy_tile(int64_t e, int64_t m, int64_t n, void *to, int64_t to_rs, int64_t to_cs,
-                      const void *from, int64_t from_rs, int64_t from_cs)
-{
-  if (e == sizeof(float))
-    copy_f32(m, n, to, to_rs, to_cs, from, from_rs, from_cs);
-  else
-    copy_f64(m, n, to, to_rs, to_cs, from, from_rs, from_cs);
-}
-
-static void call(const struct worker *w, int64_t m, int64_t n, int64_t k, const struct rows *a,
-                 const struct columns *b, const union scalar *beta, char *c, int64_t rs_c)
-{
-  const struct job *j = w->job;
-  const struct xg_fetch fetch = xg_next_fetch(w->errands);
-  if (b->from)
-    j->u->packing(m, n, k, &j->alpha, a->data, a->rs, a->cs, b->from, b->rs, b->data, beta, c, rs_c,
-                  &fetch);
-  else if (j->u->strided)
-    j->u->strided(m, n, k, &j->alpha, a->data, a->rs, a->cs, b->data, beta, c, rs_c, &fetch);
-  else
-    j->u->panel(m, n, k, &j->alpha, a->data, b->data, beta, c, rs_c);
-}
-
-/* Edges of kernels that do not mask, and C without unit stride: the kernel works on a copy of C. */
-static void merge_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
-                       const struct rows *a, const struct columns *b, const union scalar *beta,
-                       char *c)
-{
-  const struct job *j = w->job;
-  const struct xg_operand *x = &j->p->c;
-  _Alignas(ALIGN) char tile[XG_TILE_BYTES];
-  const int overwrite = j->u->type == 'd' ? beta->d == 0 : beta->f == 0;
-  const int masks = j->u->flags & XG_UKR_MASKED;
-  const int64_t mr = j->u->mr, nr = j->u->nr;
-  for (int64_t q = 0; q < n; q++) __builtin_prefetch(c + q * x->cs * j->e, 1);
-  if (!overwrite) {
-    memset(tile, 0, (size_t)(mr * nr * j->e));
-    copy_tile(j->e, m, n, tile, nr, 1, c, x->rs, x->cs);
-  }
-  call(w, masks ? m : mr, masks ? n : nr, k, a, b, beta, tile, nr);
-  copy_tile(j->e, m, n, c, x->rs, x->cs, tile, nr, 1);
-}
-
-static void micro_tile(const struct worker *w, int64_t m, int64_t n, int64_t k,
-                       const struct rows *a, const struct columns *b, const union scalar *beta,
-                       char *c)
-{
-  const struct job *j = w->job;
-  const int whole = m == j->u->mr && n == j->u->nr;
-  if (j->p->c.cs == 1 && (whole || j->u->flags & XG_UKR_MASKED))
-    call(w, m, n, k, a, b, beta, c, j->p->c.rs);
-  else
-    merge_tile(w, m, n, k, a, b, beta, c);
-}
-
 /* ---------------------------------------------------------------- B, sliver by sliver */
 
-/* The columns of a panel that this thread multiplies by, and their slivers, which are of nearly the
- * same width. Shares of a shorter panel are no longer: each column of the grid has its own part of
- * the packed panel. */
+/* The columns of a panel that a part has, and their slivers, which are of nearly the same width.
+ * Shares of a shorter panel are no longer: each column of the grid has its own part of the packed
+ * panel. */
 static void divide_columns(const struct worker *w, struct block *x)
 {
   const int64_t step = xg_grid_step(w->job->u), count = ceil_div(x->n, step);
@@ -177,312 +86,292 @@ static struct range sliver_at(const struct block *x, int64_t sliver)
   return (struct range){first, min64(first + width, x->last)};
 }
 
-/* Those that it packs: its share of them. */
-static struct range packed_by(const struct worker *w, int64_t slivers)
-{
-  if (!w->grid.shared) return (struct range){0, slivers};
-  return (struct range){xg_share(slivers, w->row, w->grid.down),
-                        xg_share(slivers, w->row + 1, w->grid.down)};
-}
-
-/* Whether a packed sliver serves once: one block of rows, and no other thread. Then all of them go
- * to one place, which stays in the cache. (Places do not depend on x->k: threads that share nothing
- * may be at different ones.) */
+/* Whether a packed sliver serves once: for one block of rows, and no other thread. Then all of them
+ * go to one place, which stays in the cache. */
 static int used_once(const struct worker *w)
 {
-  return !w->grid.shared && w->row1 - w->row0 <= w->mc;
+  return !w->grid.shared && (w->grid.down > 1 || w->job->p->m <= w->mc);
 }
 
-static char *packed_b(const struct worker *w, int64_t sliver)
+/* The place of a sliver among those of all panels, of the thread's own else. */
+static int64_t place_of(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  const struct job *j = w->job;
-  return w->b_panel + (used_once(w) ? 0 : sliver) * j->u->nr * j->blocks.kc * j->e;
+  if (!w->grid.shared) return used_once(w) ? 0 : sliver;
+  return (x->turn % XG_PANELS * w->grid.across + w->column) * w->room + sliver;
 }
 
-static void note_filled(const struct worker *w, int64_t sliver)
+static char *packed_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  if (w->grid.shared) xg_note_filled(&w->turns[sliver]);
+  const struct xg_loops_job *j = w->job;
+  return w->b_panel + place_of(w, x, sliver) * j->u->nr * j->blocks.kc * j->e;
+}
+
+static struct xg_turns *turns_of(const struct worker *w, const struct block *x, int64_t sliver)
+{
+  return &w->job->turns[place_of(w, x, sliver)];
+}
+
+/* How often its place has been filled when the sliver is there. */
+static int turn_of(const struct block *x)
+{
+  return (int)(x->turn / XG_PANELS + 1);
+}
+
+static void note_filled(const struct worker *w, const struct block *x, int64_t sliver)
+{
+  if (w->grid.shared) xg_note_filled(turns_of(w, x, sliver));
+}
+
+/* Whether it is this thread that packs the sliver; else it is packed on return. */
+static int take_to_pack(const struct worker *w, const struct block *x, int64_t sliver)
+{
+  if (!w->grid.shared) return 1;
+  struct xg_turns *t = turns_of(w, x, sliver);
+  if (xg_take_to_fill(t, turn_of(x))) {
+    xg_await_free(t, turn_of(x), (int)w->grid.down);
+    return 1;
+  }
+  xg_await_filled(t, turn_of(x));
+  return 0;
 }
 
 static void pack_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  const struct job *j = w->job;
+  const struct xg_loops_job *j = w->job;
   const struct xg_operand *b = &j->p->b;
   const struct range r = sliver_at(x, sliver);
   xg_pack(j->packer, (size_t)j->e, j->u->nr, r.last - r.first, x->k,
-          at(b, j->e, x->pc, x->jc + r.first), b->cs, b->rs, packed_b(w, sliver));
-  note_filled(w, sliver);
+          at(b, j->e, x->pc, x->jc + r.first), b->cs, b->rs, packed_b(w, x, sliver));
+  note_filled(w, x, sliver);
 }
 
-/* Whether the first tile of a sliver can pack it while it computes: rows of B run through memory.
- */
-static int packs_by_tiles(const struct job *j)
+/* ---------------------------------------------------------------- parts */
+
+/* Where a column of the grid stands after `ticket` parts. */
+static void locate(const struct worker *w, int64_t ticket, struct block *x)
 {
-  return j->u->packing && j->p->b.cs == 1;
+  const struct xg_loops_job *j = w->job;
+  const int64_t mr = j->u->mr, down = w->grid.down, tall = ceil_div(j->p->m, mr);
+  int64_t piece = 0, pieces = 1;
+  if (ticket >= w->whole) {
+    piece = (ticket - w->whole) % w->pieces, pieces = w->pieces;
+    ticket = w->whole + (ticket - w->whole) / w->pieces;
+  }
+  x->turn = ticket / down, x->row = ticket % down;
+  const int64_t panel = w->grid.shared ? x->turn / w->cuts : x->turn;
+  const int64_t first = xg_share(tall, x->row, down);
+  const int64_t tiles = xg_share(tall, x->row + 1, down) - first;
+  x->row0 = min64((first + xg_share(tiles, piece, pieces)) * mr, j->p->m);
+  x->row1 = min64((first + xg_share(tiles, piece + 1, pieces)) * mr, j->p->m);
+  x->jc = panel * j->blocks.nc, x->n = min64(j->blocks.nc, j->p->n - x->jc);
+  x->pc = w->grid.shared ? x->turn % w->cuts * j->blocks.kc : 0;
+  x->k = min64(j->blocks.kc, j->p->k - x->pc);
+  divide_columns(w, x);
+}
+
+static atomic_int *done_of(const struct worker *w, const struct block *x)
+{
+  return &w->job->done[w->column * w->grid.down + x->row];
+}
+
+static int64_t take_part(const struct worker *w)
+{
+  return atomic_fetch_add_explicit(&w->job->counters[w->column].next, 1, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- errands */
 
-/* Sends for the sliver of B that is packed after this one. */
+/* Sends for a sliver of B that is packed after this one, */
 static void send_for_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  const struct job *j = w->job;
+  const struct xg_loops_job *j = w->job;
   const struct xg_operand *b = &j->p->b;
   const struct range r = sliver_at(x, sliver);
   w->errands[0] =
       xg_errand_for(j->e, at(b, j->e, x->pc, x->jc + r.first), r.last - r.first, b->cs, b->rs);
 }
 
-/* Sends for a sliver of B that is packed already. */
-static void send_for_packed_b(const struct worker *w, int64_t sliver)
+/* or is packed already. */
+static void send_for_packed_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  const struct job *j = w->job;
-  w->errands[0] = xg_errand_for(j->e, packed_b(w, sliver), j->u->nr, 1, j->u->nr);
+  const struct xg_loops_job *j = w->job;
+  w->errands[0] = xg_errand_for(j->e, packed_b(w, x, sliver), j->u->nr, 1, j->u->nr);
 }
 
-/* Sends for the block of A that comes next: the rows below, else the next steps of k. */
-static void send_for_a(const struct worker *w, const struct block *x)
+static void send_for_sliver(const struct worker *w, const struct block *x, int64_t sliver)
 {
-  const struct job *j = w->job;
+  struct xg_turns *t = w->grid.shared ? turns_of(w, x, sliver) : NULL;
+  if (x->ic == x->row0 && (!t || xg_is_untaken(t, turn_of(x))))
+    send_for_b(w, x, sliver);
+  else if (x->m > w->job->u->mr && (!t || xg_is_filled(t, turn_of(x))))
+    send_for_packed_b(w, x, sliver);
+}
+
+static void send_for_rows(const struct worker *w, int64_t ic, int64_t row1, int64_t pc)
+{
+  const struct xg_loops_job *j = w->job;
   const struct xg_operand *a = &j->p->a;
-  int64_t ic = x->ic + x->m, pc = x->pc, m = min64(x->m, w->row1 - ic);
-  if (ic >= w->row1) ic = w->row0, pc += x->k, m = min64(w->mc, w->row1 - ic);
-  if (pc >= j->p->k) return;
-  w->errands[1] = xg_errand_for(j->e, at(a, j->e, ic, pc), m, a->rs, a->cs);
+  w->errands[1] = xg_errand_for(j->e, at(a, j->e, ic, pc), min64(w->mc, row1 - ic), a->rs, a->cs);
 }
 
-/* After the last sliver of a panel: A, and B too where the next steps of k follow at once. */
-static void send_for_next(const struct worker *w, const struct block *x, int64_t sliver)
+/* After the last sliver: A of the rows below, else of the next steps of k, with B, or of the part
+ * that comes next, which is taken for that. */
+static void send_for_next(const struct worker *w, struct block *x)
 {
   struct block next = *x;
-  send_for_a(w, x);
+  if (x->ic + x->m < x->row1) {
+    send_for_rows(w, x->ic + x->m, x->row1, x->pc);
+    return;
+  }
   next.pc += x->k;
-  if (next.pc < w->job->p->k && w->row1 - x->ic <= x->m) send_for_b(w, &next, sliver);
+  if (w->grid.shared || next.pc >= w->job->p->k) {
+    x->after = take_part(w);
+    if (x->after >= w->parts) return;
+    locate(w, x->after, &next);
+  }
+  send_for_rows(w, next.row0, next.row1, next.pc);
+  if (!w->grid.shared) send_for_b(w, &next, 0);
 }
 
 /* ---------------------------------------------------------------- the loops, innermost first */
 
-/* MR rows at a time: the tiles of one sliver of B, which the first one packs if asked to. After all
- * of this thread's rows the sliver's place may be filled again. */
-static void loop_ir(const struct worker *w, const struct block *x, struct rows a, int64_t sliver,
+/* MR rows at a time: the tiles of one sliver of B, which the first one packs if asked to. */
+static void loop_ir(const struct worker *w, const struct block *x, struct xg_rows a, int64_t sliver,
                     int packs)
 {
-  const struct job *j = w->job;
+  const struct xg_loops_job *j = w->job;
   const int64_t mr = j->u->mr;
   const struct range r = sliver_at(x, sliver);
   const union scalar *beta = x->pc == 0 ? &j->beta : &j->one;
-  struct columns b = {packed_b(w, sliver), NULL, j->p->b.rs};
+  struct xg_columns b = {packed_b(w, x, sliver), NULL, j->p->b.rs};
   if (packs) b.from = at(&j->p->b, j->e, x->pc, x->jc + r.first);
   for (int64_t ir = 0; ir < x->m; ir += mr, a.data += a.next) {
-    micro_tile(w, min64(mr, x->m - ir), r.last - r.first, x->k, &a, &b, beta,
-               at(&j->p->c, j->e, x->ic + ir, x->jc + r.first));
-    if (b.from) note_filled(w, sliver), b.from = NULL;
-  }
-  if (w->grid.shared && x->ic + x->m >= w->row1) xg_note_used(&w->turns[sliver]);
-}
-
-/* NR columns at a time, over this thread's share of the panel of B. */
-static void loop_jr(const struct worker *w, const struct block *x, const struct rows *a)
-{
-  const int64_t slivers = x->slivers;
-  for (int64_t s = 0; s < slivers; s++) {
-    if (s == slivers - 1)
-      send_for_a(w, x);
-    else if (x->m > w->job->u->mr)
-      send_for_packed_b(w, s + 1);
-    loop_ir(w, x, *a, s, 0);
+    xg_tile(&w->tiles, min64(mr, x->m - ir), r.last - r.first, x->k, &a, &b, beta,
+            at(&j->p->c, j->e, x->ic + ir, x->jc + r.first));
+    if (b.from) note_filled(w, x, sliver), b.from = NULL;
   }
 }
 
-/* The same for the first rows, while the panel is being packed: first the slivers that this thread
- * packs, each used while it is in the cache, then what the others have packed meanwhile. */
-static void loop_jr_packing(const struct worker *w, const struct block *x, const struct rows *a)
+/* NR columns at a time. Threads that share them begin at different ones, so that each packs its
+ * share for its first rows, used while it is in the cache, and finds others packed. */
+static void loop_jr(const struct worker *w, struct block *x, const struct xg_rows *a)
 {
-  const int64_t slivers = x->slivers;
-  const struct range own = packed_by(w, slivers);
-  const int packs = packs_by_tiles(w->job) && x->m >= w->job->u->mr;
-  for (int64_t s = own.first; s < own.last; s++) {
-    if (w->grid.shared) xg_await_free(&w->turns[s], x->turn, w->grid.down);
-    if (!packs) pack_b(w, x, s);
-    if (s + 1 < own.last)
-      send_for_b(w, x, s + 1);
+  const int first_rows = x->ic == x->row0, last_rows = x->ic + x->m >= x->row1;
+  const int by_tiles = xg_packs_by_tiles(w->job) && x->m >= w->job->u->mr;
+  int64_t s = w->grid.shared ? x->slivers * w->id / w->threads : 0;
+  for (int64_t i = 0; i < x->slivers; i++) {
+    const int64_t next = s + 1 < x->slivers ? s + 1 : 0;
+    const int packs = first_rows && take_to_pack(w, x, s);
+    if (packs && !by_tiles) pack_b(w, x, s);
+    if (i + 1 < x->slivers)
+      send_for_sliver(w, x, next);
     else
-      send_for_next(w, x, own.first);
-    loop_ir(w, x, *a, s, packs);
-  }
-  for (int64_t i = own.last - own.first, s = own.last; i < slivers; i++, s++) {
-    if (s == slivers) s = 0;
-    xg_await_filled(&w->turns[s], x->turn);
-    loop_ir(w, x, *a, s, 0);
+      send_for_next(w, x);
+    loop_ir(w, x, *a, s, packs && by_tiles);
+    if (w->grid.shared && last_rows) xg_note_used(turns_of(w, x, s));
+    s = next;
   }
 }
 
-static struct rows take_a(const struct worker *w, const struct block *x)
+static struct xg_rows take_a(const struct worker *w, const struct block *x)
 {
-  const struct job *j = w->job;
+  const struct xg_loops_job *j = w->job;
   const struct xg_operand *a = &j->p->a;
   const char *data = at(a, j->e, x->ic, x->pc);
   const int64_t mr = j->u->mr;
-  if (j->a_in_place) return (struct rows){data, a->rs, a->cs, mr * a->rs * j->e};
+  if (j->a_in_place) return (struct xg_rows){data, a->rs, a->cs, mr * a->rs * j->e};
   xg_pack(j->packer, (size_t)j->e, mr, x->m, x->k, data, a->rs, a->cs, w->a_block);
-  return (struct rows){w->a_block, 1, mr, mr * x->k * j->e};
+  return (struct xg_rows){w->a_block, 1, mr, mr * x->k * j->e};
 }
 
-/* MC rows at a time, over this thread's rows. Without any it still packs its share of B. */
+/* MC rows at a time. A part without any takes its turn with the slivers all the same. */
 static void loop_ic(const struct worker *w, struct block *x)
 {
-  const struct job *j = w->job;
-  const int64_t rows = w->row1 - w->row0, mc = w->mc;
-  const int64_t blocks = rows > 0 ? (rows + mc - 1) / mc : 1;
-  const int64_t mr = j->u->mr, tiles = (rows + mr - 1) / mr;
-  x->ic = w->row0;
+  const struct xg_loops_job *j = w->job;
+  const int64_t rows = x->row1 - x->row0, mr = j->u->mr, tiles = ceil_div(rows, mr);
+  const int64_t blocks = rows > 0 ? ceil_div(rows, w->mc) : 1;
+  x->ic = x->row0;
   for (int64_t i = 0; i < blocks; i++, x->ic += x->m) {
-    x->m = min64(w->row0 + xg_share(tiles, i + 1, blocks) * mr, w->row1) - x->ic;
-    const struct rows a = take_a(w, x);
-    if (i == 0)
-      loop_jr_packing(w, x, &a);
-    else
-      loop_jr(w, x, &a);
+    x->m = min64(x->row0 + xg_share(tiles, i + 1, blocks) * mr, x->row1) - x->ic;
+    const struct xg_rows a = take_a(w, x);
+    loop_jr(w, x, &a);
   }
 }
 
 /* KC of k at a time. */
 static void loop_pc(const struct worker *w, struct block *x)
 {
-  const struct job *j = w->job;
+  const struct xg_loops_job *j = w->job;
   for (x->pc = 0; x->pc < j->p->k; x->pc += x->k) {
     x->k = min64(j->blocks.kc, j->p->k - x->pc);
-    x->turn++;
     loop_ic(w, x);
   }
 }
 
-/* NC columns at a time. */
+/* KC of k that others have begun: after what comes before it in the same rows. */
+static void take_turn(const struct worker *w, struct block *x)
+{
+  xg_team_await(done_of(w, x), (int)x->turn);
+  loop_ic(w, x);
+  atomic_fetch_add_explicit(done_of(w, x), 1, memory_order_release);
+}
+
+/* Parts of one column of the grid, NC columns after NC columns, while there are some. */
 static void loop_jc(const struct worker *w)
 {
-  const struct job *j = w->job;
-  struct block x = {0};
-  for (x.jc = 0; x.jc < j->p->n; x.jc += x.n) {
-    x.n = min64(j->blocks.nc, j->p->n - x.jc);
-    divide_columns(w, &x);
-    loop_pc(w, &x);
+  struct block x;
+  for (int64_t part = take_part(w); part < w->parts; part = x.after) {
+    locate(w, part, &x);
+    if (x.slivers == 0) x.after = take_part(w);
+    if (w->grid.shared)
+      take_turn(w, &x);
+    else
+      loop_pc(w, &x);
   }
 }
 
-/* ---------------------------------------------------------------- threads and memory */
+/* ---------------------------------------------------------------- threads */
 
-/* Slivers of the packed panel that each column of the grid has room for. */
-static int64_t room_for_b(const struct job *j, int across)
+/* Slivers of a packed panel that each column of the grid has room for. */
+static int64_t room_for_b(const struct xg_loops_job *j, int64_t across)
 {
   const int64_t step = xg_grid_step(j->u);
   return ceil_div(ceil_div(ceil_div(j->blocks.nc, step), across) * step, j->u->nr);
 }
 
-static void body(int id, int threads, void *context)
+/* The last parts of shared rows, one for each thread, are cut into pieces, if there were others. */
+static void count_parts(struct worker *w)
 {
-  struct job *j = context;
+  const int64_t down = w->grid.down, tall = ceil_div(w->job->p->m, w->job->u->mr);
+  const int64_t turns = w->grid.shared ? w->panels * w->cuts : w->panels;
+  const int64_t crew = ceil_div(w->threads, w->grid.across);
+  const int64_t pieces = min64(min64(tall / down / PIECE, turns * down / crew / 2), PIECES);
+  const int64_t cut = w->grid.shared && pieces > 1 ? min64(crew, down) : 0;
+  w->pieces = cut ? pieces : 1;
+  w->whole = turns * down - cut;
+  w->parts = w->whole + cut * w->pieces;
+}
+
+void xg_loops_body(int id, int threads, void *context)
+{
+  const struct xg_loops_job *j = context;
   const struct xg_problem *p = j->p;
-  const struct xg_field f = {p->m, p->n, p->k, j->a_in_place, packs_by_tiles(j)};
-  const struct xg_grid g = xg_grid_for(j->u, &j->blocks, &f, threads);
-  const int64_t mr = j->u->mr, nr = j->u->nr, tall = ceil_div(p->m, mr);
-  const int64_t room = room_for_b(j, g.across);
-  const int row = id / g.across, column = id % g.across;
-  const int alone = g.down > 1 && !g.shared; /* it packs for itself, a sliver at a time */
-  const int64_t place = alone ? id : column * room;
   struct xg_errand errands[XG_ERRANDS] = {{.groups = 0}};
-  const struct worker w = {.job = j,
-                           .grid = g,
-                           .mc = j->b_stays_near && !alone ? mr : j->blocks.mc,
-                           .row = row,
-                           .column = column,
-                           .row0 = min64(xg_share(tall, row, g.down) * mr, p->m),
-                           .row1 = min64(xg_share(tall, row + 1, g.down) * mr, p->m),
-                           .a_block = j->a_blocks + (size_t)id * j->a_block_bytes,
-                           .b_panel = j->b_panel + place * nr * j->blocks.kc * j->e,
-                           .turns = j->turns + column * room,
-                           .errands = errands};
-  loop_jc(&w);
-}
-
-static size_t whole_lines(size_t bytes)
-{
-  return (bytes + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-static size_t a_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks)
-{
-  return whole_lines((size_t)xg_packed_size(u->mr, blocks->mc, blocks->kc) *
-                     xg_sizeof(xg_ukr_type(u)));
-}
-
-/* One more for each thread: their parts begin anew. */
-static size_t slivers_in(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
-{
-  return (size_t)(blocks->nc / u->nr + threads);
-}
-
-static size_t b_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
-{
-  const size_t sliver = (size_t)(u->nr * blocks->kc) * xg_sizeof(xg_ukr_type(u));
-  return whole_lines(slivers_in(u, blocks, threads) * sliver);
-}
-
-size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
-{
-  return b_bytes(u, blocks, threads) + (size_t)threads * a_bytes(u, blocks) +
-         slivers_in(u, blocks, threads) * sizeof(struct xg_turns);
-}
-
-static void start(struct job *j, char *memory, int threads)
-{
-  j->b_panel = memory;
-  j->a_blocks = memory + b_bytes(j->u, &j->blocks, threads);
-  j->a_block_bytes = a_bytes(j->u, &j->blocks);
-  j->turns = memset(j->a_blocks + (size_t)threads * j->a_block_bytes, 0,
-                    slivers_in(j->u, &j->blocks, threads) * sizeof *j->turns);
-  if (threads == 1)
-    body(0, 1, j);
-  else
-    xg_team_run(threads, body, j);
-}
-
-static int64_t half(int64_t size, int64_t step)
-{
-  return size <= step ? step : (size / 2 + step - 1) / step * step;
-}
-
-/* The next smaller MC and NC; 0 when there is none. KC stays: it decides the order of additions. */
-static int shrink(const struct xg_ukr *u, struct xg_blocks *b)
-{
-  if (b->mc <= u->mr && b->nc <= u->nr) return 0;
-  b->mc = half(b->mc, u->mr);
-  b->nc = half(b->nc, u->nr);
-  return 1;
-}
-
-void xg_loops_run(const struct xg_problem *oriented, const struct xg_ukr *u,
-                  const struct xg_blocks *blocks, int threads)
-{
-  struct job j = {.p = oriented,
-                  .u = u,
-                  .packer = xg_ukr_best(oriented->type, XG_UKR_PACK),
-                  .blocks = *blocks,
-                  .e = (int64_t)xg_sizeof(oriented->type)};
-  j.a_in_place = u->strided && xg_stays_in_place(xg_topo(), u, blocks, oriented->n, oriented->a.rs,
-                                                 oriented->a.cs);
-  j.b_stays_near = blocks->kc > SHORT_K && j.a_in_place && oriented->a.cs == 1 &&
-                   xg_panel_fits_l2(xg_topo(), u, blocks, oriented->n);
-  if (oriented->type == XGEMM_F64) {
-    j.alpha.d = oriented->alpha, j.beta.d = oriented->beta, j.one.d = 1;
-  } else {
-    j.alpha.f = (float)oriented->alpha, j.beta.f = (float)oriented->beta, j.one.f = 1;
+  struct worker w = {.job = j,
+                     .grid = threads == j->threads ? j->grid : xg_loops_grid(j, threads),
+                     .id = id,
+                     .threads = threads,
+                     .panels = ceil_div(p->n, j->blocks.nc),
+                     .cuts = ceil_div(p->k, j->blocks.kc),
+                     .a_block = j->a_blocks + (size_t)id * j->a_block_bytes,
+                     .tiles = {j->u, &p->c, j->e, j->alpha, errands},
+                     .errands = errands};
+  w.mc = j->b_stays_near && (w.grid.shared || w.grid.down == 1) ? j->u->mr : j->blocks.mc;
+  w.room = used_once(&w) ? 1 : room_for_b(j, w.grid.across);
+  w.b_panel = j->b_panel + (w.grid.shared ? 0 : id * w.room * j->u->nr * j->blocks.kc * j->e);
+  count_parts(&w);
+  for (int64_t i = 0; i < w.grid.across; i++) {
+    w.column = (id * w.grid.across / threads + i) % w.grid.across;
+    loop_jc(&w);
   }
-  do {
-    struct xg_workspace w;
-    if (xg_workspace_take(&w, xg_loops_workspace(u, &j.blocks, threads)) != 0) continue;
-    start(&j, w.memory, threads);
-    xg_workspace_give(&w);
-    return;
-  } while (shrink(u, &j.blocks));
-  xg_loops_bare(oriented, u, blocks->kc);
 }

@@ -24,8 +24,9 @@ static inline int xg_is_better_transposed(const struct xg_problem *p)
   return by_column && (by_row ? p->m > p->n : 1);
 }
 
-/* Bytes of workspace: a packed panel of B shared by all threads and a packed block of A for each,
- *     (NC/NR + threads) (e NR KC + 64) + threads * e ceil(MC/MR) MR KC,
+/* Bytes of workspace: packed panels of B shared by all threads, one or, for several threads, two,
+ * and a packed block of A and counters for each:
+ *     panels (NC/NR + threads) (e NR KC + 64) + threads (e ceil(MC/MR) MR KC + 320),
  * each part rounded up to 64 bytes. */
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads);
 

@@ -4,6 +4,8 @@
 
 #include "../common/problem.h"
 
+enum { XG_FLOPS_PER_NS = 50 /* of a fast core, about */ };
+
 /* alpha and beta in the product's type, as kernels take them. */
 union scalar {
   float f;

@@ -30,7 +30,6 @@ enum {
   ROWS = 8,
   UNIT_ROWS = 16 * ROWS, /* the fewest for which a block of B is packed */
   UNITS = 8,             /* for each thread to take, one after the other */
-  FLOPS_PER_NS = 50,     /* of a fast core, about */
   BYTES_PER_NS = 20      /* the same from memory */
 };
 
@@ -196,7 +195,7 @@ void xg_flat_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
   if (threads == 1)
     body(0, 1, &j);
   else
-    xg_team_run_parts(threads, xg_flops(o) / FLOPS_PER_NS + xg_ideal_bytes(o) / BYTES_PER_NS, body,
-                      &j, 0);
+    xg_team_run_parts(threads, xg_flops(o) / XG_FLOPS_PER_NS + xg_ideal_bytes(o) / BYTES_PER_NS,
+                      body, &j, 0);
   xg_workspace_give(&memory);
 }
