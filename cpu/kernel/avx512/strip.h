@@ -13,6 +13,9 @@
  * as leading dimension evicts none. The tiles of a strip follow one another along the rows of C:
  * runs of whole pages, whatever the leading dimension.
  *
+ * A store takes registers' read ports away from FMAs (Zen 4: two cycles for 64 bytes), more so when
+ * many come in a row. Where beta = 0 whole tiles are therefore written while the next one begins.
+ *
  * What is copied goes through a register, a vector at a time: its loads wait for memory
  * while the FMAs go on. It is spread over all steps: a core has few buffers for lines on their way
  * from memory, and once they are taken the FMAs wait too.
@@ -151,6 +154,116 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
   }
 }
 
+/* ---------------------------------------------------------------- whole tiles, beta = 0 */
+
+static inline __attribute__((always_inline)) void put(const int past, real *c, vec sum)
+{
+  if (past)
+    store_past(c, sum);
+  else
+    store(c, sum);
+}
+
+/* A row of B, which is called for some steps before. */
+static inline __attribute__((always_inline)) void read_b(const real *b, vec y[VECS])
+{
+#pragma GCC unroll 3
+  for (int v = 0; v < VECS; v++) {
+    y[v] = load(b + v * VL);
+    __builtin_prefetch(b + (PREFETCH * VECS + v) * VL);
+  }
+}
+
+/* The first step of a tile. Where there is a tile `before` its sums are written meanwhile. */
+static inline __attribute__((always_inline)) void
+first_step(const int past, const struct xg_strip *x, const real *b, real *before, vec sum[MR][VECS])
+{
+  const int64_t rs = x->rs_a * (int64_t)sizeof(real);
+  const real *a0 = x->a, *a3 = row(a0, 3 * rs), *a6 = row(a3, 3 * rs);
+  const vec alpha = splat(*(const real *)x->alpha), zero = splat(0);
+  vec y[VECS];
+  read_b(b, y);
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; i++) {
+    const vec ai = splat(*row(i < 3 ? a0 : i < 6 ? a3 : a6, i % 3 * rs));
+#pragma GCC unroll 3
+    for (int v = 0; v < VECS; v++) {
+      if (before) put(past, before + i * x->rs_c + v * VL, mul(alpha, sum[i][v]));
+      sum[i][v] = fmadd(ai, y[v], zero);
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void further_steps(const struct xg_strip *x,
+                                                                const real *b, vec sum[MR][VECS])
+{
+  const int64_t rs = x->rs_a * (int64_t)sizeof(real), cs = x->cs_a;
+  const real *a0 = (const real *)x->a + cs, *a3 = row(a0, 3 * rs), *a6 = row(a3, 3 * rs);
+#pragma GCC unroll 1
+  for (int64_t p = x->k - 1; p > 0; p--) {
+    vec y[VECS];
+    read_b(b, y);
+#pragma GCC unroll 8
+    for (int i = 0; i < MR; i++) {
+      const vec ai = splat(*row(i < 3 ? a0 : i < 6 ? a3 : a6, i % 3 * rs));
+#pragma GCC unroll 3
+      for (int v = 0; v < VECS; v++) sum[i][v] = fmadd(ai, y[v], sum[i][v]);
+    }
+    a0 += cs, a3 += cs, a6 += cs, b += VECS * VL;
+  }
+}
+
+static inline __attribute__((always_inline)) void
+whole_tiles(const int past, const struct xg_strip *x, const real *b, real *c, int64_t count)
+{
+  enum { COLUMNS = VECS * VL };
+  const vec alpha = splat(*(const real *)x->alpha);
+  vec sum[MR][VECS];
+  first_step(past, x, b, NULL, sum);
+  for (;; c += COLUMNS) {
+    if (!past) {
+#pragma GCC unroll 8
+      for (int i = 0; i < MR; i++)
+#pragma GCC unroll 3
+        for (int v = 0; v < VECS; v++) __builtin_prefetch(c + i * x->rs_c + COLUMNS + v * VL, 1);
+    }
+    further_steps(x, b + COLUMNS, sum);
+    b += x->k * COLUMNS;
+    if (--count == 0) break;
+    first_step(past, x, b, c, sum);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < MR; i++)
+#pragma GCC unroll 3
+    for (int v = 0; v < VECS; v++) put(past, c + i * x->rs_c + v * VL, mul(alpha, sum[i][v]));
+}
+
+static __attribute__((noinline)) void tiles_past(const struct xg_strip *x, int64_t count)
+{
+  whole_tiles(1, x, x->b, x->c, count);
+}
+
+static __attribute__((noinline)) void tiles_kept(const struct xg_strip *x, int64_t count)
+{
+  whole_tiles(0, x, x->b, x->c, count);
+}
+
+/* Computes what it can of a strip that way and leaves the rest. */
+static void begin_strip(struct xg_strip *x)
+{
+  if (x->m < MR || x->rs_b != 0 || *(const real *)x->beta != 0) return;
+  int64_t count = 0;
+  for (int64_t n = x->n; xg_sliver(n, VL) == VECS * VL; n -= VECS * VL) count++;
+  if (count == 0) return;
+  if (x->stream)
+    tiles_past(x, count);
+  else
+    tiles_kept(x, count);
+  x->n -= count * VECS * VL;
+  x->b = (const real *)x->b + count * VECS * VL * x->k;
+  x->c = (real *)x->c + count * VECS * VL;
+}
+
 static inline __attribute__((always_inline)) void strip(const int rows, const enum kind kind,
                                                         struct xg_strip *x)
 {
@@ -202,7 +315,8 @@ static inline __attribute__((always_inline)) void rows_of(const enum kind kind, 
 static void store_strip(const struct xg_strip *given)
 {
   struct xg_strip x = *given;
-  rows_of(STORE, &x);
+  begin_strip(&x);
+  if (x.n > 0) rows_of(STORE, &x);
 }
 
 static void fence(void)
