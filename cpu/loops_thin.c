@@ -5,7 +5,7 @@
  *   - dot: W runs along k. A few rows of it (MR) at a time, each from end to end in pieces of PIECE
  *     bytes, the next piece prefetched meanwhile. Sums stay in L1 until the rows are through.
  *   - spread: the same for an s that nearly fills whole vectors: they run along s, and W is spread
- *     over them. Twice as many rows, and fewer loads for each multiplication.
+ *     over them. Fewer loads for each multiplication, and no lanes to add.
  *   - axpy: W runs along l. A few steps of k (8 to 32) at a time, each a long run along l; the sums
  *     of that stretch of l stay in L2. So whole pages are read one after the other, whatever the
  *     leading dimension.
@@ -126,12 +126,6 @@ int xg_is_thin(const struct xg_problem *o, const struct xg_ukr *u)
 
 /* ---------------------------------------------------------------- dot */
 
-/* Rows of W side by side. */
-static int64_t rows_of(const struct thin *t, const struct xg_ukr *u)
-{
-  return t->form == SPREAD ? 2 * u->mr : u->mr;
-}
-
 static int64_t piece_of(const struct job *j)
 {
   return round_up(PIECE / j->t.e, j->u->nr);
@@ -179,14 +173,14 @@ static void dot_rows(const struct job *j, const char *packed, int64_t first, int
 
 static void dot_range(const struct job *j, const char *packed, int64_t first, int64_t last)
 {
-  const int64_t step = rows_of(&j->t, j->u);
+  const int64_t step = j->u->mr;
   for (int64_t r = first; r < last; r += step) dot_rows(j, packed, r, min64(step, last - r), NULL);
 }
 
 static __attribute__((noinline)) void dot_without_memory(const struct job *j)
 {
   _Alignas(ALIGN) char piece[XG_STREAM_S * PIECE];
-  const int64_t step = rows_of(&j->t, j->u);
+  const int64_t step = j->u->mr;
   for (int64_t r = 0; r < j->t.l; r += step) dot_rows(j, NULL, r, min64(step, j->t.l - r), piece);
 }
 
@@ -292,7 +286,7 @@ static void share(int64_t size, int64_t step, int id, int threads, int64_t *firs
 static int64_t unit_of(const struct thin *t, const struct xg_ukr *u, int threads)
 {
   enum { MANY = 16 };
-  const int64_t rows = rows_of(t, u);
+  const int64_t rows = u->mr;
   return t->form == AXPY ? 2 * u->nr : t->l >= MANY * rows * threads ? rows : 1;
 }
 

@@ -61,7 +61,7 @@
  *     A step is a chain: lane v adds the products of p = v, v + nr, v + 2nr, ... in increasing
  *     order. At the end the lanes are added by halves: the upper half to the lower one until one is
  *     left.
- *   - spread: the same W, 1 <= l <= 2 mr.
+ *   - spread: the same W, 1 <= l <= mr.
  *     S is packed in steps, zero-padded to d, the next multiple of nr from s on: (p,i) at
  *     small + p*d + i. Sums: (r,i) at sums + r*d + i. A step is cut into chains of XG_STREAM_RUN,
  *     over p in increasing order; steps but the last have a k that is a multiple of that.

@@ -189,7 +189,7 @@ void check_one_stream(struct check *k, const struct xg_ukr *u)
     if (form == SPREAD && !u->stream->spread) continue;
     for (int64_t s = 1; s <= XG_STREAM_S; s++)
       for (int i = 0; i < 4; i++) {
-        const int64_t most = form == DOT ? u->mr : form == SPREAD ? 2 * u->mr : 9 * u->nr + 5;
+        const int64_t most = form == AXPY ? 9 * u->nr + 5 : u->mr;
         struct stream_case x = {.form = form, .s = s, .k = depths[i], .beta = i % 2 ? 2 : 0};
         x.total = form == AXPY && i > 1;
         x.first = up((x.k + 1) / 2, u->nr);

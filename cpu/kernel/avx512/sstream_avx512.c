@@ -9,6 +9,7 @@
 enum { VL = 16 };
 typedef float real;
 typedef __m512 vec;
+typedef __m256 half;
 
 static inline __mmask16 lanes(int64_t n)
 {
@@ -53,6 +54,31 @@ static inline vec add(vec x, vec y)
 static inline vec fmadd(vec x, vec y, vec z)
 {
   return _mm512_fmadd_ps(x, y, z);
+}
+
+static inline half load_half(const real *x)
+{
+  return _mm256_loadu_ps(x);
+}
+
+static inline void store_half(real *x, half v)
+{
+  _mm256_storeu_ps(x, v);
+}
+
+static inline half splat_half(real x)
+{
+  return _mm256_set1_ps(x);
+}
+
+static inline half add_half(half x, half y)
+{
+  return _mm256_add_ps(x, y);
+}
+
+static inline half fmadd_half(half x, half y, half z)
+{
+  return _mm256_fmadd_ps(x, y, z);
 }
 
 static inline real fused(real x, real y, real z)

@@ -1,5 +1,6 @@
 /* The STREAM kernels' bodies (ukr.h), for the type that the including file has set up: real, vec,
- * VL and the helpers load, load_part, store, store_part, splat, fmadd, mul, add_halves.
+ * VL and the helpers load, load_part, store, store_part, splat, fmadd, mul, add_halves; half, a
+ * vector of half the size, with load_half, store_half, splat_half, add_half, fmadd_half.
  *
  * dot: 6 rows of W by up to 4 columns of S, one register each; what is loaded and used at a step:
  *
@@ -9,12 +10,13 @@
  *        W5     .  .  .  .         prefetch: the next piece into L2, but for a near W and few
  *                                  columns; 6 lines from there into L1
  *
- * spread: 12 rows of W by one or two vectors along s; a step of k:
+ * spread: 6 rows of W by 2 or 4 half vectors along s; a step of k:
  *
- *              S0 S1               12 or 24 FMAs, elements of W spread over the lanes
- *        W0     .  .               a line of W from each row is copied to L1 first: rows a power of
- *        ...                       two apart would evict one another before all of it is used
- *        W11    .  .
+ *              S0 S1 S2 S3         12 or 24 FMAs of half a vector, elements of W spread over the
+ *        W0     .  .  .  .         lanes by 6 loads: of half vectors, which come two a cycle
+ *        ...                       registers: 24 sums, 4 of S, 1 of W
+ *        W5     .  .  .  .         no more rows: their lines may share a set of L1, and S needs
+ * room prefetch: the next piece into L2
  *
  * axpy: a tile of s rows by up to 8 vectors along l, up to 16 sums in registers, over the steps of
  * k that one call has (the loops give 8 to 32: as many runs through memory side by side):
@@ -24,7 +26,7 @@
  *
  *      prefetch: `ahead` into L2, or L1 for a near W; 2 to 4 columns also 4 lines ahead into L1
  */
-enum { ROWS = 6, SPREAD = 2 * ROWS, QUAD = 4, LINE = 64 / (int)sizeof(real) };
+enum { ROWS = 6, QUAD = 4, HL = VL / 2, LINE = 64 / (int)sizeof(real) };
 enum { NEXT = 6 * LINE, SOON = 4 * LINE }; /* prefetched into L1: by dot, by axpy */
 enum fetch { NONE, NEAR, FAR };
 
@@ -141,66 +143,80 @@ DOT(1) DOT(2) DOT(3) DOT(4) DOT(5) DOT(6)
   by_rows[x->l - 1](x);
 }
 
-/* LINE steps of k, fewer at the end: the rows' lines are laid side by side first. */
-static inline __attribute__((always_inline)) void spread_line(const int rows, const int wide,
-                                                              const int64_t steps, const real *w,
-                                                              int64_t ld, int64_t ahead,
-                                                              const real *b, vec sum[SPREAD][2])
+/* Steps p to end-1 of k: no more than a line of W from each row. */
+static inline __attribute__((always_inline)) void spread_line(const int rows, const int halves,
+                                                              const real *const w[], int64_t p,
+                                                              int64_t end, const real *b,
+                                                              half sum[ROWS][QUAD])
 {
-  _Alignas(64) real lines[SPREAD][LINE];
-#pragma GCC unroll 12
-  for (int r = 0; r < rows; r++) {
-    const real *from = w + r * ld;
-    store(lines[r], steps == LINE ? load(from) : load_part(from, steps));
-    __builtin_prefetch(from + ahead, 0, 2);
-  }
 #pragma GCC unroll 1
-  for (int64_t p = 0; p < steps; p++, b += wide * VL) {
-    vec v[2];
-#pragma GCC unroll 2
-    for (int i = 0; i < wide; i++) v[i] = load(b + i * VL);
-#pragma GCC unroll 12
+  for (; p < end; p++, b += halves * HL) {
+    half v[QUAD];
+#pragma GCC unroll 4
+    for (int i = 0; i < halves; i++) v[i] = load_half(b + i * HL);
+#pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-      const vec y = splat(lines[r][p]);
-#pragma GCC unroll 2
-      for (int i = 0; i < wide; i++) sum[r][i] = fmadd(y, v[i], sum[r][i]);
+      const half y = splat_half(w[r][p]);
+#pragma GCC unroll 4
+      for (int i = 0; i < halves; i++) sum[r][i] = fmadd_half(y, v[i], sum[r][i]);
     }
   }
 }
 
-static inline __attribute__((always_inline)) void
-spread_rows(const int rows, const int wide, const struct xg_stream *x, int64_t row)
+static inline __attribute__((always_inline)) void spread_rows(const int rows, const int halves,
+                                                              const struct xg_stream *x)
 {
-  vec sum[SPREAD][2];
-  real *sums = (real *)x->sums + row * wide * VL;
-  const real *w = (const real *)x->w + row * x->ld, *b = x->small;
+  half sum[ROWS][QUAD];
+  const real *b = x->small, *w[ROWS];
+#pragma GCC unroll 6
+  for (int r = 0; r < rows; r++) w[r] = (const real *)x->w + r * x->ld;
   int64_t p = 0;
 #pragma GCC unroll 1
   for (int first = x->first; p < x->k; first = 0) {
     const int64_t end = x->k - p < XG_STREAM_RUN ? x->k : p + XG_STREAM_RUN;
-#pragma GCC unroll 12
+#pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-      for (int i = 0; i < wide; i++) sum[r][i] = splat(0);
+#pragma GCC unroll 4
+      for (int i = 0; i < halves; i++) sum[r][i] = splat_half(0);
 #pragma GCC unroll 1
-    for (; p + LINE <= end; p += LINE)
-      spread_line(rows, wide, LINE, w + p, x->ld, x->ahead, b + p * wide * VL, sum);
-    if (p < end) spread_line(rows, wide, end - p, w + p, x->ld, 0, b + p * wide * VL, sum);
-    p = end;
-#pragma GCC unroll 12
+    for (int64_t next; p < end; p = next) {
+      next = end - p < LINE ? end : p + LINE;
+#pragma GCC unroll 6
+      for (int r = 0; r < rows; r++) __builtin_prefetch(w[r] + p + x->ahead, 0, 2);
+      spread_line(rows, halves, w, p, next, b + p * halves * HL, sum);
+    }
+    real *sums = x->sums;
+#pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-      for (int i = 0; i < wide; i++) join(sums + (r * wide + i) * VL, sum[r][i], first);
+#pragma GCC unroll 4
+      for (int i = 0; i < halves; i++, sums += HL)
+        store_half(sums, first ? sum[r][i] : add_half(load_half(sums), sum[r][i]));
   }
 }
 
 static inline __attribute__((always_inline)) void spread_wide(const int wide,
                                                               const struct xg_stream *x)
 {
-  int64_t row = 0;
-  for (; row + SPREAD <= x->l; row += SPREAD) spread_rows(SPREAD, wide, x, row);
-  for (; row + 4 <= x->l; row += 4) spread_rows(4, wide, x, row);
-  for (; row < x->l; row++) spread_rows(1, wide, x, row);
+  switch (x->l) {
+  case 1:
+    spread_rows(1, 2 * wide, x);
+    break;
+  case 2:
+    spread_rows(2, 2 * wide, x);
+    break;
+  case 3:
+    spread_rows(3, 2 * wide, x);
+    break;
+  case 4:
+    spread_rows(4, 2 * wide, x);
+    break;
+  case 5:
+    spread_rows(5, 2 * wide, x);
+    break;
+  default:
+    spread_rows(ROWS, 2 * wide, x);
+    break;
+  }
 }
 
 static void spread(const struct xg_stream *x)
