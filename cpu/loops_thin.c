@@ -10,16 +10,17 @@
  *     of that stretch of l stay in L2. So whole pages are read one after the other, whatever the
  *     leading dimension.
  *
- * Threads share l, and rarely wait for one another: axpy packs a few steps of S on the stack as it
- * goes, and for dot and spread each thread packs an S of its own where l is long enough for that.
- * Each element is summed by one thread in an order that ukr.h states: its bits depend on the form,
- * s, k and the vector length, not on threads or blocks.
+ * Threads share l, taking parts of it where it is long, and rarely wait for one another: axpy packs
+ * a few steps of S on the stack as it goes, and for dot and spread each thread packs an S of its
+ * own where l is long enough for that. Each element is summed by one thread in an order that ukr.h
+ * states: its bits depend on the form, s, k and the vector length, not on threads or blocks.
  */
 #include "loops_thin.h"
 
 #include "loops_small.h"
 #include "loops_common.h"
 #include "pack.h"
+#include "shares.h"
 #include "team.h"
 #include "ukr_find.h"
 #include "workspace.h"
@@ -39,6 +40,7 @@ enum {
   DOTS_K = 128,      /* even these do not with four columns or more */
   AXPY_L = 64,       /* shorter runs do not pay for the start */
   AXPY_K = 8,
+  MOST_TAKERS = 64,
   IN_CACHE = 1 << 20 /* bytes of W that need no care for memory: the in-place kernel is faster */
 };
 
@@ -63,6 +65,8 @@ struct job {
   char *memory; /* NULL: none could be had */
   size_t own;   /* bytes of it for each thread; 0: all share a packed S */
   struct xg_barrier barrier;
+  int64_t parts; /* of l that threads take one after the other; 0: each has its share */
+  struct xg_taken *taken;
 };
 
 /* Of the short side XG_STREAM_S from `from` on: a forced kernel goes over a longer one in strips.
@@ -209,10 +213,11 @@ static int is_fast(const struct thin *t)
   return is_near(t) && t->s <= FEW;
 }
 
-static int64_t ahead_of(const struct thin *t)
+/* No further than the run is long: what comes next is its next steps, not other threads' rows. */
+static int64_t ahead_of(const struct thin *t, int64_t run)
 {
   const int64_t far = t->s > 1 && t->s <= FEW ? AHEAD_FEW : AHEAD;
-  return (is_fast(t) ? AHEAD_NEAR : far) / t->e;
+  return min64((is_fast(t) ? AHEAD_NEAR : far) / t->e, run);
 }
 
 /* Rows l .. l+run-1 of W. */
@@ -225,7 +230,7 @@ static void axpy_run(const struct job *j, int64_t l, int64_t run, char *sums, ch
                         .s = t->s,
                         .ld = t->k_w,
                         .sums = sums,
-                        .ahead = ahead_of(t),
+                        .ahead = ahead_of(t, run),
                         .next = steps * t->k_w,
                         .near = is_fast(t)};
   for (int64_t p = 0; p < t->k; p += steps) {
@@ -273,12 +278,13 @@ static __attribute__((noinline)) void axpy_without_memory(const struct job *j)
 
 /* ---------------------------------------------------------------- threads and memory */
 
-/* Share `id` of 0 .. size-1 in units of `step`. */
-static void share(int64_t size, int64_t step, int id, int threads, int64_t *first, int64_t *last)
+/* Share `id` of `shares` of 0 .. size-1 in units of `step`. */
+static void share(int64_t size, int64_t step, int64_t id, int64_t shares, int64_t *first,
+                  int64_t *last)
 {
   const int64_t units = (size + step - 1) / step;
-  *first = min64(xg_share(units, id, threads) * step, size);
-  *last = min64(xg_share(units, id + 1, threads) * step, size);
+  *first = min64(xg_share(units, id, shares) * step, size);
+  *last = min64(xg_share(units, id + 1, shares) * step, size);
 }
 
 /* In which l is shared out: whole blocks of rows, if there are so many that their number does not
@@ -286,8 +292,19 @@ static void share(int64_t size, int64_t step, int id, int threads, int64_t *firs
 static int64_t unit_of(const struct thin *t, const struct xg_ukr *u, int threads)
 {
   enum { MANY = 16 };
-  const int64_t rows = u->mr;
-  return t->form == AXPY ? 2 * u->nr : t->l >= MANY * rows * threads ? rows : 1;
+  return t->form == AXPY ? 2 * u->nr : t->l >= MANY * u->mr * threads ? u->mr : 1;
+}
+
+/* Into how many parts that threads take one after the other, since cores differ in speed from one
+ * moment to the next: several for each where they are still long. 0: each has its share. */
+static int64_t parts_of(const struct thin *t, const struct xg_ukr *u, int threads)
+{
+  enum { EACH = 8, LEAST_BYTES = 256 * 1024, LEAST_RUN = 32 * 1024 };
+  const double run = (double)t->l * (double)t->e;
+  const double parts = t->form == AXPY ? run / LEAST_RUN : run * (double)t->k / LEAST_BYTES;
+  const int64_t units = t->l / unit_of(t, u, threads);
+  if (threads > MOST_TAKERS || parts < 2 * threads || units < 2 * threads) return 0;
+  return min64(units, parts < EACH * threads ? (int64_t)parts : EACH * threads);
 }
 
 /* Packs S: for this thread, or a share of it for all. */
@@ -303,15 +320,30 @@ static const char *packed_by(struct job *j, int id, int threads)
   return packed;
 }
 
+/* Part `part` of `parts` of l. S is packed when the first part needs it, if it is not yet. */
+static void run_part(struct job *j, int id, int threads, int64_t part, int64_t parts,
+                     const char **packed)
+{
+  int64_t first, last;
+  share(j->t.l, unit_of(&j->t, j->u, threads), part, parts, &first, &last);
+  if (j->t.form == AXPY) {
+    axpy_range(j, first, last, j->memory + (size_t)id * j->own);
+    return;
+  }
+  if (!*packed) *packed = packed_by(j, id, threads);
+  dot_range(j, *packed, first, last);
+}
+
 static void body(int id, int threads, void *context)
 {
   struct job *j = context;
-  int64_t first, last;
-  share(j->t.l, unit_of(&j->t, j->u, threads), id, threads, &first, &last);
-  if (j->t.form == AXPY)
-    axpy_range(j, first, last, j->memory + (size_t)id * j->own);
-  else
-    dot_range(j, packed_by(j, id, threads), first, last);
+  const char *packed = j->own == 0 ? packed_by(j, id, threads) : NULL;
+  if (j->parts == 0) {
+    run_part(j, id, threads, id, threads, &packed);
+    return;
+  }
+  for (int64_t part; (part = xg_take(j->taken, j->parts, id, threads)) < j->parts;)
+    run_part(j, id, threads, part, j->parts, &packed);
 }
 
 static size_t packed_bytes(const struct thin *t, const struct xg_ukr *u)
@@ -355,6 +387,9 @@ static void run_strip(struct job *j, int threads, double ns)
   const int64_t units = j->t.l / unit_of(&j->t, j->u, threads) + 1;
   if (threads > units) threads = (int)units;
   j->own = own_bytes(&j->t, j->u, threads);
+  j->parts = threads > 1 ? parts_of(&j->t, j->u, threads) : 0;
+  if (j->parts > 0)
+    for (int t = 0; t < threads; t++) atomic_init(&j->taken[t].parts, 0);
   if (threads == 1)
     body(0, 1, j);
   else if (is_loose(&j->t, threads))
@@ -373,7 +408,8 @@ static void run_without_memory(const struct job *j)
 
 void xg_thin_run(const struct xg_problem *o, const struct xg_ukr *u, int threads, double ns)
 {
-  struct job j = {.u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK)};
+  struct xg_taken counters[MOST_TAKERS];
+  struct job j = {.u = u, .packer = xg_ukr_best(o->type, XG_UKR_PACK), .taken = counters};
   struct xg_workspace memory = {NULL, -1};
   if (o->type == XGEMM_F64)
     j.alpha.d = o->alpha, j.beta.d = o->beta;
