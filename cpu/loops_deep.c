@@ -8,8 +8,9 @@
  *                  used copied                       so waiting for memory and computing overlap.
  *
  * Copies need no turning where B runs along n (the kernel's vectors do); A may run either way. What
- * runs otherwise is packed when its block comes up. With both operands along the other way around
- * the product is turned: C's strides do not matter here.
+ * runs otherwise is packed when its block comes up. A B whose rows lie close together is read where
+ * it is, its lines called for in place of copies: stores cost FMAs their time. With both operands
+ * along the other way around the product is turned: C's strides do not matter here.
  */
 #include "loops_deep.h"
 
@@ -39,6 +40,7 @@ struct side { /* A or B, and where its copies go */
   int64_t is, ps; /* strides along it and along k */
   int64_t width;  /* of panels; 0: copied as it is */
   int64_t ld;     /* of the copy */
+  int in_place;   /* there is none: the kernel only calls for the lines */
 };
 
 struct job {
@@ -61,6 +63,7 @@ struct hand {
 
 struct block { /* copies of a block of A and B, and what is left to do for them */
   char *a, *b;
+  const char *b_at; /* where B is read */
   struct xg_copy copy[2];
 };
 
@@ -103,17 +106,23 @@ static struct side side_of(const struct job *j, const struct xg_operand *x, int6
   return s;
 }
 
+/* Whether the kernel reads B well where it is: rows that lie close together. */
+static int is_dense(const struct side *b)
+{
+  return b->is == 1 && b->ps >= b->rows && b->ps <= 2 * b->rows;
+}
+
 /* Steps p .. p+k-1 of a side: what to copy. */
 static struct xg_copy copy_of(const struct job *j, const struct side *s, int64_t p, int64_t k,
                               char *to)
 {
   const int64_t line = ALIGN / j->e, along_rows = s->is == 1;
   struct xg_copy c = {.from = (const char *)s->x->data + p * s->ps * j->e,
-                      .to = to,
+                      .to = s->in_place ? NULL : to,
                       .rows = (along_rows ? k : s->rows) - 1,
                       .cols = along_rows ? s->rows : k,
                       .from_ld = along_rows ? s->ps : s->is,
-                      .to_ld = s->ld};
+                      .to_ld = s->in_place ? 0 : s->ld};
   c.left = c.cols;
   c.ahead = c.from_ld * ((AHEAD * line + c.cols - 1) / c.cols);
   return c;
@@ -135,6 +144,7 @@ static uint32_t pace_of(const struct job *j, const struct xg_copy *copy, int64_t
 static struct xg_copy *copies(const struct job *j, int64_t p, int64_t k, struct block *to)
 {
   struct xg_copy *first = NULL;
+  to->b_at = j->b.in_place ? (const char *)j->b.x->data + p * j->b.ps * j->e : to->b;
   if (!j->b.width) {
     to->copy[1] = copy_of(j, &j->b, p, k, to->b);
     first = &to->copy[1];
@@ -170,8 +180,10 @@ static void strips(const struct job *j, const struct block *x, int64_t k, int fi
                        .cs_a = a->width     ? mr
                                : a->is == 1 ? a->ld
                                             : 1,
-                       .b = x->b,
-                       .rs_b = j->b.width ? j->b.width : j->b.ld,
+                       .b = x->b_at,
+                       .rs_b = j->b.width      ? j->b.width
+                               : j->b.in_place ? j->b.ps
+                                               : j->b.ld,
                        .rs_c = j->n_sums,
                        .first = first,
                        .pace = pace_of(j, *copy, k),
@@ -295,6 +307,7 @@ void xg_deep_run(const struct xg_problem *o, const struct xg_ukr *u, int threads
   j.n_sums = round_up(j.p.n, u->nr);
   j.a = side_of(&j, &j.p.a, j.p.m, j.p.a.rs, j.p.a.cs, 1, u->mr);
   j.b = side_of(&j, &j.p.b, j.p.n, j.p.b.cs, j.p.b.rs, 0, j.n_sums);
+  j.b.in_place = is_dense(&j.b);
   if (xg_workspace_take(&memory, xg_deep_workspace(o, u, threads)) != 0) {
     xg_deep_bare(o, &j.cut);
     return;

@@ -154,7 +154,8 @@ struct xg_stream_fns {
   void (*axpy_end)(const struct xg_stream_end *x);
 };
 
-/* `left` elements of a row, then `rows` further rows of `cols` elements, then the next block. */
+/* `left` elements of a row, then `rows` further rows of `cols` elements, then the next block. Where
+ * `to` is NULL what lies ahead is only called for. */
 struct xg_copy {
   const void *from;
   void *to;

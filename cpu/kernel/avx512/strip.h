@@ -34,11 +34,11 @@ static __attribute__((noinline)) struct place next_row(struct xg_copy **at, cons
                                                        real *to, int64_t left)
 {
   struct xg_copy *x = *at;
-  store_part(to, load_part(from, left), left);
+  if (to) store_part(to, load_part(from, left), left);
   if (x->rows > 0) {
     x->rows--;
     x->from = (const real *)x->from + x->from_ld;
-    x->to = (real *)x->to + x->to_ld;
+    if (x->to) x->to = (real *)x->to + x->to_ld;
   } else {
     *at = x = x->next;
     if (!x) return (struct place){from, to, 0};
@@ -52,16 +52,24 @@ static inline struct place resume(const struct xg_copy *x)
 {
   if (!x) return (struct place){NULL, NULL, 0};
   const int64_t done = x->cols - x->left;
-  return (struct place){(const real *)x->from + done, (real *)x->to + done, x->left};
+  return (struct place){(const real *)x->from + done, x->to ? (real *)x->to + done : NULL, x->left};
+}
+
+/* A vector, to nowhere too. Returns where the next one goes. */
+static inline real *pass(const real *from, real *to)
+{
+  if (!to) return NULL;
+  store(to, load(from));
+  return to + VL;
 }
 
 static void copy_rest(struct xg_copy *x)
 {
   struct place t = resume(x);
   while (t.left > 0) {
-    for (; t.left > VL; t.from += VL, t.to += VL, t.left -= VL) {
+    for (; t.left > VL; t.from += VL, t.left -= VL) {
       __builtin_prefetch(t.from + x->ahead);
-      store(t.to, load(t.from));
+      t.to = pass(t.from, t.to);
     }
     t = next_row(&x, t.from, t.to, t.left);
   }
@@ -132,8 +140,8 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
     if (kind == SUM && t.left > 0 && __builtin_add_overflow(due, x->pace, &due)) {
       if (t.left > VL) {
         __builtin_prefetch(t.from + ahead);
-        store(t.to, load(t.from));
-        t.from += VL, t.to += VL, t.left -= VL;
+        t.to = pass(t.from, t.to);
+        t.from += VL, t.left -= VL;
       } else {
         t = next_row(&x->copy, t.from, t.to, t.left);
       }
