@@ -4,7 +4,7 @@
  *   B   a block of columns is packed by each thread for itself and stays in L2 while all strips go
  *       by; k NC e bytes are at most B_BYTES
  *   A   8 rows at a time, read where they are or, if their use repays it, from a copy in L1
- *   C   written once. If beta is 0 and C is larger than the last cache, it goes past the caches in
+ *   C   written once. If beta is 0 and C would fill the last cache, it goes past the caches in
  *       whole lines: nothing is read to be overwritten, and A and B stay where they are.
  *
  * k is not cut, so every element is one chain of additions: the bits are those of the blocked way.
@@ -166,7 +166,7 @@ static void body(int id, int threads, void *context)
 /* Whether C is better written past the caches: then whole lines of it can be. */
 static int streams(const struct xg_problem *o, int64_t e)
 {
-  const int64_t l3 = xg_topo()->l3;
+  const int64_t l3 = xg_topo()->l3 / 4 * 3; /* the rest holds A and B, and what others do */
   return o->beta == 0 && (uintptr_t)o->c.data % (uintptr_t)e == 0 && o->c.rs * e % ALIGN == 0 &&
          (o->m > l3 || o->n > l3 || o->m * o->n * e > l3);
 }
