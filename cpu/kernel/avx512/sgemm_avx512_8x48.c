@@ -42,9 +42,9 @@ struct args {
 };
 
 /* The shape of a body, known when it is compiled: its rows; the vectors of a row, then the half
- * ones; and whether it packs B. */
+ * ones; whether it packs B; and whether A is packed. */
 struct shape {
-  int rows, whole, halves, packs;
+  int rows, whole, halves, packs, packed;
 };
 
 /* A row of B, or of sums. */
@@ -190,13 +190,26 @@ INLINE void store(const enum how how, const struct shape s, const struct args *x
   }
 }
 
+/* One row of A times a row of B. An address of one register makes spreading one instruction, of two
+ * registers two; more than five of eight rows would be more loads than there is time for. */
+INLINE void multiply_row(const struct shape s, int i, const float *const a[3], int64_t rs,
+                         const struct row *b, struct row *sum)
+{
+  const float *element = s.packed ? a[0] + i : a[i / 3] + i % 3 * rs;
+  if (s.packed ? i < 5 : i % 3 == 0)
+    spread_and_multiply(s, element, b, sum);
+  else
+    multiply(s, element, b, sum);
+}
+
 INLINE void tile(const struct shape s, const struct args *x)
 {
   const int rows = s.rows, end = s.whole * VL + s.halves * HALF;
   struct row sum[MR];
 #pragma GCC unroll 8
   for (int i = 0; i < rows; i++) zero(s, &sum[i]);
-  const int64_t rs = x->rs_a, cs = x->cs_a, ahead = PREFETCH * cs, rs_from = x->rs_from;
+  const int64_t rs = s.packed ? 1 : x->rs_a, cs = s.packed ? MR : x->cs_a, ahead = PREFETCH * cs,
+                rs_from = x->rs_from;
   const float *a[3] = {x->a, x->a + 3 * rs, x->a + 6 * rs}, *c = x->c, *from = x->from;
   float *b = x->b;
   const __mmask16 last = x->last;
@@ -231,11 +244,7 @@ INLINE void tile(const struct shape s, const struct args *x)
       else
         load(s, b, &row_of_b);
 #pragma GCC unroll 8
-      for (int i = 0; i < rows; i++)
-        if (i % 3 == 0) /* its address is one register: with two it would be two instructions */
-          spread_and_multiply(s, a[i / 3], &row_of_b, &sum[i]);
-        else
-          multiply(s, a[i / 3] + i % 3 * rs, &row_of_b, &sum[i]);
+      for (int i = 0; i < rows; i++) multiply_row(s, i, a, rs, &row_of_b, &sum[i]);
 #pragma GCC unroll 3
       for (int i = 0; i < 3; i++) a[i] += cs;
       b += NR;
@@ -263,35 +272,43 @@ INLINE void tile(const struct shape s, const struct args *x)
     store(SCALE, s, x, sum);
 }
 
+INLINE void whole_tile(const int whole, const int halves, const int packed, const struct args *x)
+{
+  if (x->from)
+    tile((struct shape){MR, whole, halves, 1, packed}, x);
+  else
+    tile((struct shape){MR, whole, halves, 0, packed}, x);
+}
+
 INLINE void rows_of(const int whole, const int halves, int64_t m, const struct args *x)
 {
   switch (m) {
   case 1:
-    tile((struct shape){1, whole, halves, 0}, x);
+    tile((struct shape){1, whole, halves, 0, 0}, x);
     break;
   case 2:
-    tile((struct shape){2, whole, halves, 0}, x);
+    tile((struct shape){2, whole, halves, 0, 0}, x);
     break;
   case 3:
-    tile((struct shape){3, whole, halves, 0}, x);
+    tile((struct shape){3, whole, halves, 0, 0}, x);
     break;
   case 4:
-    tile((struct shape){4, whole, halves, 0}, x);
+    tile((struct shape){4, whole, halves, 0, 0}, x);
     break;
   case 5:
-    tile((struct shape){5, whole, halves, 0}, x);
+    tile((struct shape){5, whole, halves, 0, 0}, x);
     break;
   case 6:
-    tile((struct shape){6, whole, halves, 0}, x);
+    tile((struct shape){6, whole, halves, 0, 0}, x);
     break;
   case 7:
-    tile((struct shape){7, whole, halves, 0}, x);
+    tile((struct shape){7, whole, halves, 0, 0}, x);
     break;
   default:
-    if (x->from)
-      tile((struct shape){8, whole, halves, 1}, x);
+    if (x->rs_a == 1 && x->cs_a == MR)
+      whole_tile(whole, halves, 1, x);
     else
-      tile((struct shape){8, whole, halves, 0}, x);
+      whole_tile(whole, halves, 0, x);
     break;
   }
 }
