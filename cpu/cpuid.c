@@ -47,6 +47,15 @@ static int is_intel(void)
   return __get_cpuid(0, &a, &b, &c, &d) && b == 0x756e6547; /* "Genu" */
 }
 
+int xg_cpu_has_half_units(void)
+{
+  enum { AMD_ZEN3_ZEN4 = 0x19 };
+  unsigned a, b, c, d;
+  if (!__get_cpuid(0, &a, &b, &c, &d) || b != 0x68747541) return 0; /* "Auth" */
+  __get_cpuid(1, &a, &b, &c, &d);
+  return (a >> 8 & 0xf) + (a >> 20 & 0xff) == AMD_ZEN3_ZEN4;
+}
+
 void xg_cpu_brand(char *buffer, int size)
 {
   unsigned words[13] = {0};
@@ -70,6 +79,11 @@ static enum xg_isa detect(void)
 }
 
 static int is_intel(void)
+{
+  return 0;
+}
+
+int xg_cpu_has_half_units(void)
 {
   return 0;
 }

@@ -17,6 +17,9 @@ const char *xg_isa_name(enum xg_isa isa);
 /* Flops a cycle and core with the set at hand, for predictions. */
 int xg_isa_flops_per_cycle(enum xg_isa isa, char type);
 
+/* Whether AVX-512 runs on units of 256 bits, each instruction in two halves: AMD's Zen 4. */
+int xg_cpu_has_half_units(void);
+
 /* The CPU's own name, or "unknown CPU". `size` of 49 holds any. */
 void xg_cpu_brand(char *buffer, int size);
 

@@ -95,6 +95,7 @@
 #ifndef XG_UKR_H
 #define XG_UKR_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 typedef void xg_panel_fn(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
@@ -249,6 +250,10 @@ struct xg_ukr {
   const struct xg_stream_fns *stream; /* STREAM */
   const struct xg_strip_fns *strip;   /* STRIP */
 };
+
+/* Whether FMA units are half as wide as the vectors of AVX-512, so that ymm instructions compute as
+ * much as zmm ones. Set when kernels are chosen (ukr_find.c); no bit depends on it. */
+extern atomic_int xg_ukr_half_units;
 
 /* Made by make from the kernel lists in cpu/local.mk: cpu/ukr_table.c. NULL at the end. */
 extern const struct xg_ukr *const xg_ukr_table[];

@@ -10,6 +10,8 @@ enum { TYPES = 2, KINDS = XG_UKR_KINDS };
 /* Filled from a local copy by whoever comes first; a second writer stores the same pointers. */
 _Atomic(const struct xg_ukr *) xg_ukr_chosen[TYPES][KINDS];
 
+atomic_int xg_ukr_half_units;
+
 static int better(const struct xg_ukr *u, const struct xg_ukr *than)
 {
   if (!than) return 1;
@@ -31,6 +33,7 @@ static int named(const struct xg_ukr *u)
 
 static void choose_all(void)
 {
+  atomic_store_explicit(&xg_ukr_half_units, xg_cpu_has_half_units(), memory_order_relaxed);
   const struct xg_ukr *best[TYPES][KINDS] = {{NULL}};
   const enum xg_isa isa = xg_cpu_isa();
   for (const struct xg_ukr *const *u = xg_ukr_table; *u; u++) {

@@ -7,7 +7,11 @@
  *      Y        1 - 4     1 ymm             r ymm             r FMAs (half width)
  *      Z        5 - 8     1 zmm             r zmm             r FMAs
  *      ZY       9 - 12    1 zmm + 1 ymm     r zmm + r ymm     1.5 r
+ *      YYY      9 - 12    3 ymm             3 r ymm           3 r FMAs (half width)
  *      ZZ      13 - 16    2 zmm             2 r zmm           2 r FMAs
+ *
+ * YYY takes the place of ZY where FMA units are 256 bits wide: there zmm and ymm instructions side
+ * by side cost an eighth more than their share. Its blocks have at most 9 rows.
  *
  * FMAs wait while the 28 stores at the end of a ZZ block drain (60 to 80 cycles), not for the 14 of
  * Z; but short products lose more by starting twice as many strips.
@@ -25,7 +29,7 @@
 #include <immintrin.h>
 #include "../../ukr.h"
 
-enum { MR = 14, TALL = 20, NR = 16, VL = 8, HL = VL / 2, TALLEST_ZZ = 32 };
+enum { MR = 14, TALL = 20, NR = 16, VL = 8, HL = VL / 2, TALLEST_ZZ = 32, SHORT = 9 };
 enum shape { Y, Z, ZY, ZZ };
 
 struct args {
@@ -138,6 +142,41 @@ static inline __attribute__((always_inline)) void block(const int rows, const en
   store_scaled(rows, s, c, &t, x);
 }
 
+/* Three ymm. */
+static inline __attribute__((always_inline)) void
+yyy_block(const int rows, const struct args *x, const double *a0, const double *b, double *c)
+{
+  const __mmask8 all = (__mmask8)0xf, last = (__mmask8)x->last;
+  const int64_t rs = x->rs_a, rs3 = 3 * rs, cs = x->cs_a, rs_b = x->rs_b;
+  const double *a[2] = {a0, a0 + 5 * rs};
+  __m256d t[SHORT][3];
+#pragma GCC unroll 9
+  for (int i = 0; i < rows; i++) t[i][0] = t[i][1] = t[i][2] = _mm256_setzero_pd();
+#pragma GCC unroll 1
+  for (int64_t p = x->k; p > 0; p--, b += rs_b) {
+    const __m256d v[3] = {_mm256_loadu_pd(b), _mm256_loadu_pd(b + HL),
+                          _mm256_maskz_loadu_pd(last, b + VL)};
+#pragma GCC unroll 9
+    for (int i = 0; i < rows; i++) {
+      const __m256d ai = _mm256_set1_pd(*(a[i / 5] + offset(i, rs, rs3)));
+#pragma GCC unroll 3
+      for (int j = 0; j < 3; j++) t[i][j] = _mm256_fmadd_pd(ai, v[j], t[i][j]);
+    }
+    a[0] += cs, a[1] += cs;
+  }
+#define STORE(scaling)                                                                             \
+  _Pragma("GCC unroll 9") for (int i = 0; i < rows; i++)                                           \
+      _Pragma("GCC unroll 3") for (int j = 0; j < 3; j++)                                          \
+          store_ymm(c + i * x->rs_c + j * HL, t[i][j], j == 2 ? last : all, scaling, x)
+  if (x->beta != 0)
+    STORE(ALPHA_BETA);
+  else if (x->alpha != 1)
+    STORE(ALPHA);
+  else
+    STORE(PLAIN);
+#undef STORE
+}
+
 /* Blocks of `least` to `most` rows. */
 static inline __attribute__((always_inline)) void rows_of(const enum shape s, const int least,
                                                           const int most, int64_t rows,
@@ -172,9 +211,22 @@ typedef void shape_fn(int64_t rows, const struct args *x, const double *a, const
 SHAPE(shape_y_few, Y, 1, 4) /* with few registers to save */
 SHAPE(shape_y_many, Y, 5, TALL)
 SHAPE(shape_z, Z, 1, MR)
-SHAPE(shape_zy, ZY, 1, MR)
+SHAPE(shape_z_y, ZY, 1, MR)
 SHAPE(shape_zz, ZZ, 1, MR)
 #undef SHAPE
+
+static __attribute__((noinline)) void shape_yyy(int64_t rows, const struct args *x, const double *a,
+                                                const double *b, double *c)
+{
+#define CASE(r)                                                                                    \
+  case r:                                                                                          \
+    yyy_block(r, x, a, b, c);                                                                      \
+    break;
+  switch (rows) {
+    CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9)
+  }
+#undef CASE
+}
 
 static void shape_y(int64_t rows, const struct args *x, const double *a, const double *b, double *c)
 {
@@ -197,6 +249,15 @@ static inline void strip(int64_t m, int64_t mr, shape_fn *fn, const struct args 
   fn(m, x, a, b, c);
 }
 
+/* Any number of rows. */
+static void shape_zy(int64_t m, const struct args *x, const double *a, const double *b, double *c)
+{
+  if (atomic_load_explicit(&xg_ukr_half_units, memory_order_relaxed))
+    strip(m, SHORT, shape_yyy, x, a, b, c);
+  else
+    strip(m, MR, shape_z_y, x, a, b, c);
+}
+
 /* The last strip, n <= NR, has its own shape; sets the mask of its last vector. */
 static inline enum shape last_shape(int64_t n, struct args *x)
 {
@@ -217,7 +278,7 @@ static __attribute__((noinline)) void strips(int64_t m, int64_t n, struct args *
     c += step;
   }
   const enum shape s = last_shape(n, x);
-  strip(m, s == Y ? TALL : MR, shapes[s], x, a, b, c);
+  strip(m, s == Y ? TALL : s == ZY ? m : MR, shapes[s], x, a, b, c);
 }
 
 /* ---------------------------------------------------------------- few rows
@@ -314,117 +375,6 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
 }
 
 #include "dinplace_turn.h"
-
-/* While a block computes, the next strip of B is turned by loads and stores of single elements:
- * they take nothing from the FMA units, whereas shuffles do, wherever in the loop they are. A block
- * turns `columns` of them, one element of each in a step. */
-typedef uint64_t __attribute__((may_alias)) bits;
-
-static inline __attribute__((always_inline)) void
-turning(const int rows, const int columns, const struct args *x, const double *a0, const double *b,
-        double *to, const double *from, int64_t cs_b, double *c)
-{
-  struct sums t;
-#pragma GCC unroll 14
-  for (int i = 0; i < rows; i++) t.z[i] = _mm512_setzero_pd();
-  /* In bytes, and hidden in the loop, or multiples of them would take the registers it needs. */
-  enum { SIZE = sizeof(double) };
-  int64_t rs = x->rs_a * SIZE, rs3 = 3 * rs, ld = cs_b * SIZE, ld3 = 3 * ld;
-  const int64_t cs = x->cs_a * SIZE;
-  const char *a[3] = {(const char *)a0, (const char *)a0 + 5 * rs, (const char *)a0 + 10 * rs};
-  const char *q[2] = {(const char *)from, (const char *)from + 4 * ld};
-#pragma GCC unroll 1
-  for (int64_t p = x->k; p > 0; p--, b += VL, to += VL) {
-    __asm__("" : "+r"(rs), "+r"(rs3), "+r"(ld), "+r"(ld3));
-    const __m512d bz = _mm512_load_pd(b);
-#pragma GCC unroll 14
-    for (int i = 0; i < rows; i++) {
-      const double *ai = (const double *)(a[i / 5] + offset(i, rs, rs3));
-      t.z[i] = _mm512_fmadd_pd(_mm512_set1_pd(*ai), bz, t.z[i]);
-    }
-#pragma GCC unroll 8
-    for (int j = 0; j < columns; j++) {
-      bits e = *(const bits *)(q[j / 4] + (j % 4 == 3 ? ld3 : j % 4 * ld));
-      __asm__("" : "+r"(e)); /* not through vectors */
-      *(bits *)(to + j) = e;
-    }
-    q[0] += SIZE, q[1] += SIZE;
-    a[0] += cs, a[1] += cs, a[2] += cs;
-  }
-  store_scaled(rows, Z, c, &t, x);
-}
-
-typedef void turning_fn(int64_t rows, const struct args *x, const double *a, const double *b,
-                        double *to, const double *from, int64_t cs_b, double *c);
-
-#define CASE(r, columns)                                                                           \
-  case r:                                                                                          \
-    turning(r, columns, x, a, b, to, from, cs_b, c);                                               \
-    break;
-#define SEVEN(r, n)                                                                                \
-  CASE(r, n)                                                                                       \
-  CASE(r + 1, n) CASE(r + 2, n) CASE(r + 3, n) CASE(r + 4, n) CASE(r + 5, n) CASE(r + 6, n)
-#define TURNING(name, columns)                                                                     \
-  static __attribute__((noinline)) void name(int64_t rows, const struct args *x, const double *a,  \
-                                             const double *b, double *to, const double *from,      \
-                                             int64_t cs_b, double *c)                              \
-  {                                                                                                \
-    switch (rows) {                                                                                \
-      SEVEN(1, columns)                                                                            \
-      SEVEN(8, columns)                                                                            \
-    }                                                                                              \
-  }
-TURNING(turning_quarter, VL / 4)
-TURNING(turning_half, HL)
-#undef TURNING
-#undef SEVEN
-#undef CASE
-
-/* A strip whose copy is at b, and meanwhile a copy of the next one, `from`. */
-static void turning_strip(int64_t m, const struct args *x, const double *a, const double *b,
-                          double *to, const double *from, int64_t cs_b, double *c)
-{
-  const int64_t blocks = (m + MR - 1) / MR, step = blocks < 4 ? HL : VL / 4;
-  turning_fn *fn = blocks < 4 ? turning_half : turning_quarter;
-  for (int64_t j = 0; j < VL; j += step) {
-    const int64_t left = blocks - j / step, rows = (m + left - 1) / left;
-    fn(rows, x, a, b, to + j, from + j * cs_b, cs_b, c);
-    a += rows * x->rs_a;
-    c += rows * x->rs_c;
-    m -= rows;
-  }
-  if (m > 0) strip(m, MR, shape_z, x, a, b, c);
-}
-
-/* Blocks of fewer rows would be over before so many stores are through. */
-enum { LEAST_AHEAD = 20 };
-
-/* The contract's `turned`. */
-static void turned(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
-                   int64_t cs_a, const void *b_p, int64_t cs_b, const void *beta, void *c_p,
-                   int64_t rs_c)
-{
-  _Alignas(64) double copies[2][XG_RUN * VL];
-  struct args x = {k, rs_a, cs_a, VL, rs_c, *(const double *)alpha, *(const double *)beta, 0xff};
-  const double *b = b_p;
-  double *c = c_p;
-  int now = 0;
-  const int ahead = m >= LEAST_AHEAD;
-  if (ahead && n >= VL) turn(VL, VL, k, b, cs_b, copies[now]);
-  for (; n >= VL; n -= VL, b += VL * cs_b, c += VL, now ^= ahead) {
-    if (!ahead) turn(VL, VL, k, b, cs_b, copies[now]);
-    if (ahead && n >= 2 * VL)
-      turning_strip(m, &x, a, copies[now], copies[!now], b + VL * cs_b, cs_b, c);
-    else
-      strip(m, MR, shape_z, &x, a, copies[now], c);
-  }
-  if (n == 0) return;
-  const enum shape s = last_shape(n, &x);
-  x.rs_b = s == Y ? HL : VL;
-  turn(x.rs_b, n, k, b, cs_b, copies[now]);
-  strip(m, s == Y ? TALL : MR, shapes[s], &x, a, copies[now], c);
-}
-
 #include "dinplace_dot.h"
 
 const struct xg_ukr dgemm_avx512_inplace = {
