@@ -2,7 +2,6 @@
 #include "checkgemm.h"
 #include "cpu/cpuid.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,14 @@ struct ukr_case {
   int64_t rsa, csa, rsb; /* PANEL: with an rsa the kernel's `strided`, with an rsb its `packing` */
   int64_t rsc;
   double alpha, beta;
-  char data; /* i integers, r reals */
-  char side; /* e, s */
+  char data;    /* i integers, r reals */
+  char side;    /* e, s */
+  char way;     /* INPLACE: p plain, t `turned` (rsb from column to column of B), d `dot` */
+  int64_t csb;  /* d: B's other stride */
+  int64_t half; /* xg_ukr_half_units */
 };
+
+enum { FIELDS = 15 };
 
 static void case_fields(struct ukr_case *x, struct check_field *f)
 {
@@ -22,7 +26,8 @@ static void case_fields(struct ukr_case *x, struct check_field *f)
       {"m", 'i', &x->m},       {"n", 'i', &x->n},         {"k", 'i', &x->k},
       {"rsa", 'i', &x->rsa},   {"csa", 'i', &x->csa},     {"rsb", 'i', &x->rsb},
       {"rsc", 'i', &x->rsc},   {"alpha", 'd', &x->alpha}, {"beta", 'd', &x->beta},
-      {"data", 'c', &x->data}, {"side", 'c', &x->side},   {NULL, 0, NULL}};
+      {"data", 'c', &x->data}, {"side", 'c', &x->side},   {"way", 'c', &x->way},
+      {"csb", 'i', &x->csb},   {"half", 'i', &x->half},   {NULL, 0, NULL}};
   memcpy(f, all, sizeof all);
 }
 
@@ -136,9 +141,11 @@ static void build(struct rig *r, const struct ukr_case *x, struct reference_rng 
     }
   } else {
     rig_need(&r->a.mem, (size_t)hostile_span(x->m, x->k, x->rsa, x->csa) * es);
-    rig_need(&r->b.mem, (size_t)hostile_span(x->k, x->n, x->rsb, 1) * es);
+    const int64_t rs = x->way == 't' ? 1 : x->rsb;
+    const int64_t cs = x->way == 't' ? x->rsb : x->way == 'd' ? x->csb : 1;
+    rig_need(&r->b.mem, (size_t)hostile_span(x->k, x->n, rs, cs) * es);
     hostile_matrix_place(&r->a, x->m, x->k, x->rsa, x->csa, es, side);
-    hostile_matrix_place(&r->b, x->k, x->n, x->rsb, 1, es, side);
+    hostile_matrix_place(&r->b, x->k, x->n, rs, cs, es, side);
   }
   *p = (xgemm_problem)XGEMM_PROBLEM_INIT;
   p->m = x->m, p->n = x->n, p->k = x->k, p->alpha = x->alpha, p->beta = x->beta;
@@ -151,50 +158,16 @@ static void build(struct rig *r, const struct ukr_case *x, struct reference_rng 
   set_scalar(r, &r->beta, x->beta);
 }
 
-/* The element as the contract's order gives it, in runs of `run` steps, to the bit. */
-static double in_order(const xgemm_problem *p, int64_t run, int64_t i, int64_t j, double c,
-                       int fused)
-{
-  if (p->c.type == XGEMM_F64) {
-    double total = 0;
-    for (int64_t q = 0; q < p->k;) {
-      const int64_t first = q, last = q + run < p->k ? q + run : p->k;
-      double sum = 0;
-      for (; q < last; q++) {
-        double a = reference_get(&p->a, i, q), b = reference_get(&p->b, q, j);
-        volatile double product = a * b;
-        sum = fused ? fma(a, b, sum) : sum + product;
-      }
-      total = first == 0 ? sum : total + sum;
-    }
-    volatile double scaled = p->alpha * total, old = p->beta * c;
-    return p->beta == 0 ? scaled : fused ? fma(p->alpha, total, old) : scaled + old;
-  }
-  float total = 0, alpha = (float)p->alpha, beta = (float)p->beta;
-  for (int64_t q = 0; q < p->k;) {
-    const int64_t first = q, last = q + run < p->k ? q + run : p->k;
-    float sum = 0;
-    for (; q < last; q++) {
-      float a = (float)reference_get(&p->a, i, q), b = (float)reference_get(&p->b, q, j);
-      volatile float product = a * b;
-      sum = fused ? fmaf(a, b, sum) : sum + product;
-    }
-    total = first == 0 ? sum : total + sum;
-  }
-  volatile float scaled = alpha * total, old = beta * (float)c;
-  return beta == 0 ? scaled : fused ? fmaf(alpha, total, old) : scaled + old;
-}
-
 /* Narrows r->orders by this result; 0 when none is left. `before` is C as it was. */
-static int order_holds(struct rig *r, const xgemm_problem *p, const double *before)
+static int order_holds(struct rig *r, const xgemm_problem *p, int lanes, const double *before)
 {
   const int64_t run = r->u->kind == XG_UKR_PANEL ? xg_run(p->k) : p->k;
   for (int64_t i = 0; i < p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
       double got = reference_get(&p->c, i, j);
       double c = p->beta != 0 ? before[i * p->n + j] : 0;
-      if ((r->orders & 1) && got != in_order(p, run, i, j, c, 1)) r->orders &= ~1;
-      if ((r->orders & 2) && got != in_order(p, run, i, j, c, 0)) r->orders &= ~2;
+      if ((r->orders & 1) && got != reference_in_order(p, run, lanes, i, j, c, 1)) r->orders &= ~1;
+      if ((r->orders & 2) && got != reference_in_order(p, run, lanes, i, j, c, 0)) r->orders &= ~2;
       if (!r->orders) return 0;
     }
   return 1;
@@ -239,19 +212,23 @@ static void set_call(const struct rig *r, const struct ukr_case *x, struct call 
   *next++ = x->m, *next++ = x->n, *next++ = x->k;
   *next++ = (intptr_t)r->alpha.data;
   *next++ = (intptr_t)r->a.at;
-  if (x->rsa || !panel) *next++ = x->rsa, *next++ = x->csa;
+  if (x->rsa || !panel) *next++ = x->rsa;
+  if ((x->rsa || !panel) && x->way != 'd') *next++ = x->csa;
   *next++ = (intptr_t)r->b.at;
   if (x->rsb || !panel) *next++ = x->rsb;
+  if (x->way == 'd') *next++ = x->csb;
   if (x->rsb && panel) *next++ = (intptr_t)r->packed.data;
   *next++ = (intptr_t)r->beta.data;
   *next++ = (intptr_t)r->c.at;
   *next++ = x->rsc;
   fetch = (struct xg_fetch){r->a.mem.room, 8 * x->k, 4096};
   if (x->rsa && panel) *next++ = (intptr_t)&fetch;
-  call->function = !panel   ? (void (*)(void))u->inplace
-                   : x->rsb ? (void (*)(void))u->packing
-                   : x->rsa ? (void (*)(void))u->strided
-                            : (void (*)(void))u->panel;
+  call->function = x->way == 't'   ? (void (*)(void))u->turned
+                   : x->way == 'd' ? (void (*)(void))u->dot
+                   : !panel        ? (void (*)(void))u->inplace
+                   : x->rsb        ? (void (*)(void))u->packing
+                   : x->rsa        ? (void (*)(void))u->strided
+                                   : (void (*)(void))u->panel;
 }
 
 /* Runs one case; 1 if it is right. */
@@ -259,7 +236,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
 {
   const struct xg_ukr *u = r->u;
   char text[256];
-  struct check_field fields[12];
+  struct check_field fields[FIELDS];
   struct ukr_case copy = *x;
   case_fields(&copy, fields);
   check_format("ukr", fields, text, sizeof text);
@@ -274,8 +251,8 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
     r->size = malloc((size_t)r->values * sizeof(double));
   }
   double before[64 * 64];
-  int check_order =
-      x->data == 'r' && (x->k <= 100 || u->kind == XG_UKR_PANEL) && x->m * x->n <= 64 * 64;
+  int check_order = x->data == 'r' && (x->k <= 100 || u->kind == XG_UKR_PANEL || x->way == 'd') &&
+                    x->m * x->n <= 64 * 64;
   if (check_order && x->beta != 0)
     for (int64_t i = 0; i < x->m; i++)
       for (int64_t j = 0; j < x->n; j++) before[i * x->n + j] = reference_get(&p.c, i, j);
@@ -289,6 +266,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
   long failures = k->failures;
   k->cases++;
   check_running(k, u->name, NULL, text);
+  atomic_store_explicit(&xg_ukr_half_units, (int)x->half, memory_order_relaxed);
   if (hostile_catch(call_kernel, &call, &fault)) {
     char place[96];
     where(r, fault.address, place, sizeof place);
@@ -307,7 +285,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
     check_fail(k, u->name, NULL, text, "wrote to memory between or around C's elements");
   if (u->kind == XG_UKR_PANEL && x->rsb && !packed_holds(r, x))
     check_fail(k, u->name, NULL, text, "B is not packed as it should be");
-  if (!bad && check_order && !order_holds(r, &p, before)) {
+  if (!bad && check_order && !order_holds(r, &p, x->way == 'd' ? u->nr / 2 : 1, before)) {
     check_fail(k, u->name, NULL, text, "additions are not in the contract's order");
     r->orders = 3;
   }
@@ -348,7 +326,7 @@ static void panel_cases(struct check *k, struct rig *r)
   long failures = k->failures;
   unsigned turn = 0;
   for (int d = 0; d < DEPTHS; d++) {
-    struct ukr_case x = {.k = depths[d]};
+    struct ukr_case x = {.k = depths[d], .way = 'p'};
     rig_resize(r);
     for (x.m = masked ? 1 : u->mr; x.m <= u->mr; x.m++)
       for (x.n = masked ? 1 : u->nr; x.n <= u->nr; x.n++) {
@@ -369,7 +347,7 @@ static void panel_cases(struct check *k, struct rig *r)
   rig_resize(r);
   static const int64_t runs[] = {256, 257, 300, 512, 1000, 1001, 513, 1003};
   for (int t = 0; t < 8; t++) { /* long sums */
-    struct ukr_case x = {.m = u->mr, .n = u->nr, .k = runs[t], .rsc = u->nr + t};
+    struct ukr_case x = {.m = u->mr, .n = u->nr, .k = runs[t], .rsc = u->nr + t, .way = 'p'};
     x.side = t & 1 ? 's' : 'e', x.data = t & 2 ? 'r' : 'i';
     set_scalars(&x, t == 0 ? 1 : 13);
     run_case(k, r, &x);
@@ -393,6 +371,23 @@ static void inplace_strides(struct ukr_case *x, struct reference_rng *rng)
   if (reference_integer(rng, 0, 9) == 0) x->rsc = -x->rsc;
 }
 
+/* The same product by the kernel's other entries, with an A and a B that lie as those want it. */
+static void inplace_ways(struct check *k, struct rig *r, struct ukr_case x,
+                         struct reference_rng *rng)
+{
+  const struct xg_ukr *u = r->u;
+  const int64_t pad = reference_integer(rng, 0, 3);
+  if (u->turned) {
+    x.way = 't', x.rsb = x.k + pad;
+    run_case(k, r, &x);
+  }
+  if (!u->dot) return;
+  x.way = 'd', x.n = 1 + x.n % (u->nr / 8), x.rsa = x.k + pad, x.csa = 1;
+  x.rsc = x.rsc < 0 ? -x.n - pad : x.n + pad;
+  check_strides("rcg-"[reference_integer(rng, 0, 3)], x.k, x.n, pad, &x.rsb, &x.csb);
+  run_case(k, r, &x);
+}
+
 static void inplace_cases(struct check *k, struct rig *r)
 {
   const struct xg_ukr *u = r->u;
@@ -403,34 +398,40 @@ static void inplace_cases(struct check *k, struct rig *r)
   int step = k->tier == CHECK_QUICK ? 5 : 1;
   for (int64_t m = 1; m <= most_m; m++)
     for (int64_t n = 1 + m % step; n <= most_n; n += step, turn++) {
-      struct ukr_case x = {.m = m, .n = n, .k = pick(&rng, depths, DEPTHS)};
+      struct ukr_case x = {.m = m, .n = n, .k = pick(&rng, depths, DEPTHS), .way = 'p'};
       x.side = turn & 1 ? 's' : 'e', x.data = turn & 2 ? 'r' : 'i';
       inplace_strides(&x, &rng);
       set_scalars(&x, (unsigned)reference_integer(&rng, 0, 15));
+      x.half = turn / 4 & 1;
       if (turn % 64 == 0) rig_resize(r);
       run_case(k, r, &x);
+      inplace_ways(k, r, x, &rng);
       if (k->silent && k->failures > failures) return;
     }
   for (int t = 0; t < 4; t++) {
-    struct ukr_case x = {.m = 23 + t, .n = 40 - t, .k = 1000 + t};
+    struct ukr_case x = {.m = 23 + t, .n = 40 - t, .k = 1000 + t, .way = 'p'};
     x.side = t & 1 ? 's' : 'e', x.data = t & 2 ? 'r' : 'i';
     inplace_strides(&x, &rng);
     set_scalars(&x, 13);
     run_case(k, r, &x);
+    x.k = XG_RUN - t;
+    inplace_ways(k, r, x, &rng);
   }
 }
 
 void check_one_ukr(struct check *k, const struct xg_ukr *u)
 {
   long cases = k->cases, failures = k->failures;
+  const int half = atomic_load(&xg_ukr_half_units);
   struct rig r;
   check_unit_begin(k);
   rig_open(&r, u);
   if (k->problem) {
-    struct check_field fields[12];
+    struct check_field fields[FIELDS];
     const int packed = u->kind == XG_UKR_PANEL;
-    struct ukr_case x = {u->mr, u->nr, 8,  packed ? 0 : 1, packed ? 0 : u->mr, u->nr, u->nr, 1,
-                         0,     'i',   'e'};
+    struct ukr_case x = {
+        u->mr, u->nr, 8, packed ? 0 : 1, packed ? 0 : u->mr, u->nr, u->nr, 1, 0, 'i', 'e',
+        'p',   1,     0};
     case_fields(&x, fields);
     check_parse(k, fields);
     if (u->kind == XG_UKR_PANEL && (x.m > u->mr || x.n > u->nr || x.k < 1))
@@ -438,6 +439,8 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u)
     else if (packed &&
              ((x.rsa && !u->strided) || (x.rsb && (!u->packing || x.m < u->mr || !x.rsa))))
       check_skip(k, u->name, "the kernel reads packed panels only");
+    else if ((x.way == 't' && !u->turned) || (x.way == 'd' && !u->dot))
+      check_skip(k, u->name, "the kernel has no such entry");
     else
       run_case(k, &r, &x);
   } else if (u->kind == XG_UKR_PANEL) {
@@ -449,6 +452,7 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u)
                  r.orders == 1   ? "in order, fused"
                  : r.orders == 2 ? "in order, not fused"
                                  : NULL);
+  atomic_store(&xg_ukr_half_units, half);
   rig_close(&r);
 }
 

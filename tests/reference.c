@@ -235,3 +235,42 @@ void reference_sample_free(struct reference_sample *s)
   free(s->size);
   free(s);
 }
+
+/* ---------------------------------------------------------------- order */
+
+/* In the type's precision. */
+static double multiply_add(xgemm_type type, double a, double b, double sum, int fused)
+{
+  if (type == XGEMM_F64) {
+    volatile double product = a * b;
+    return fused ? fma(a, b, sum) : sum + product;
+  }
+  volatile float product = (float)a * (float)b;
+  return fused ? fmaf((float)a, (float)b, (float)sum) : (float)sum + product;
+}
+
+static double add(xgemm_type type, double a, double b)
+{
+  return type == XGEMM_F64 ? a + b : (float)a + (float)b;
+}
+
+double reference_in_order(const xgemm_problem *p, int64_t run, int lanes, int64_t i, int64_t j,
+                          double c, int fused)
+{
+  enum { MOST_LANES = 16 };
+  const xgemm_type t = p->c.type;
+  double total = 0;
+  for (int64_t q = 0; q < p->k;) {
+    const int64_t first = q, last = q + run < p->k ? q + run : p->k;
+    double sum[MOST_LANES] = {0};
+    for (; q < last; q++) {
+      double *lane = &sum[(q - first) % lanes];
+      *lane = multiply_add(t, reference_get(&p->a, i, q), reference_get(&p->b, q, j), *lane, fused);
+    }
+    for (int half = lanes / 2; half > 0; half /= 2)
+      for (int v = 0; v < half; v++) sum[v] = add(t, sum[v], sum[v + half]);
+    total = first == 0 ? sum[0] : add(t, total, sum[0]);
+  }
+  const double old = p->beta == 0 ? 0 : multiply_add(t, p->beta, c, 0, 0);
+  return multiply_add(t, p->alpha, total, old, fused && p->beta != 0);
+}

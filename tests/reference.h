@@ -72,4 +72,12 @@ int64_t reference_sample_check(const struct reference_sample *s, const xgemm_pro
                                struct reference_miss *miss, double *worst);
 void reference_sample_free(struct reference_sample *s);
 
+/* ---------------------------------------------------------------- order */
+
+/* Element (i,j) to the bit, as products added in order give it: k in runs of `run` steps, each in
+ * so many lanes (1, 2, 4, 8 or 16), whose sums are added by halves, and the sums of the runs in
+ * order. `c` is what C held, `fused` whether a multiplication and its addition are rounded once. */
+double reference_in_order(const xgemm_problem *p, int64_t run, int lanes, int64_t i, int64_t j,
+                          double c, int fused);
+
 #endif
