@@ -1,20 +1,11 @@
 /* B that lies along k, f64: part of dgemm_avx512_inplace, which includes it.
  *
- * A piece of 8 rows and 2 steps of k, turned: a vector gathers the 128-bit pieces of rows s, s+2,
- * ... by loads that merge a lane each, then 2 x 2 squares are turned within the lanes. The shuffles
- * across lanes that turning a whole square of registers would need are spared. */
+ * A piece of 4 rows and 2 steps of k, turned: a vector gathers the 128-bit pieces of rows s and
+ * s+2, then 2 x 2 squares are turned within the lanes. The shuffles across lanes that turning a
+ * whole square of registers would need are spared. Whole vectors, gathered by loads that merge a
+ * lane each, take longer. */
 
 enum { E = 16 / sizeof(double) };
-
-/* Rows r, r + E, r + 2E, r + 3E, whose pointers are given. */
-static inline __attribute__((always_inline)) __m512d gather_zmm(const double *const row[4],
-                                                                int64_t at)
-{
-  __m512d r = _mm512_castpd128_pd512(_mm_loadu_pd(row[0] + at));
-  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 2, _mm_loadu_pd(row[1] + at));
-  r = _mm512_mask_broadcast_f64x2(r, 0x3 << 4, _mm_loadu_pd(row[2] + at));
-  return _mm512_mask_broadcast_f64x2(r, 0x3 << 6, _mm_loadu_pd(row[3] + at));
-}
 
 static inline __attribute__((always_inline)) __m256d gather_ymm(const double *src, int64_t is)
 {
@@ -22,25 +13,7 @@ static inline __attribute__((always_inline)) __m256d gather_ymm(const double *sr
                               1);
 }
 
-/* E steps of a vector of rows, of which every E-th has its pointer. */
-static inline __attribute__((always_inline)) void turned_zmm(const double *const row[4], int64_t is,
-                                                             __m512d step[E])
-{
-  const __m512d r0 = gather_zmm(row, 0), r1 = gather_zmm(row, is);
-  step[0] = _mm512_unpacklo_pd(r0, r1);
-  step[1] = _mm512_unpackhi_pd(r0, r1);
-}
-
-static inline __attribute__((always_inline)) void turn_zmm(int64_t width, const double *src,
-                                                           int64_t is, double *dst)
-{
-  const double *const row[4] = {src, src + E * is, src + 2 * E * is, src + 3 * E * is};
-  __m512d step[E];
-  turned_zmm(row, is, step);
-#pragma GCC unroll 2
-  for (int s = 0; s < E; s++) _mm512_storeu_pd(dst + s * width, step[s]);
-}
-
+/* E steps of half a vector of rows. */
 static inline __attribute__((always_inline)) void turn_ymm(int64_t width, const double *src,
                                                            int64_t is, double *dst)
 {
@@ -78,14 +51,16 @@ static void turn(int64_t width, int64_t rows, int64_t k, const double *src, int6
   while (i < width) {
     const int64_t left = rows - i, step = left >= VL ? VL : HL;
     const double *from = src + i * is;
+    double *to = dst + i;
     int64_t p = 0;
-    if (left >= VL)
-      for (; p < whole; p += E) turn_zmm(width, from + p, is, dst + p * width + i);
-    else if (left >= HL)
-      for (; p < whole; p += E) turn_ymm(width, from + p, is, dst + p * width + i);
+    if (left >= HL)
+      for (; p < whole; p += E) {
+        turn_ymm(width, from + p, is, to + p * width);
+        if (step == VL) turn_ymm(width, from + HL * is + p, is, to + p * width + HL);
+      }
     for (; p < k; p += E)
       for (int64_t h = 0; h < step; h += HL)
-        turn_part(width, left - h, k - p, from + h * is + p, is, dst + p * width + i + h);
+        turn_part(width, left - h, k - p, from + h * is + p, is, to + p * width + h);
     i += step;
   }
 }
