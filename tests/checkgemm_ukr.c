@@ -65,18 +65,6 @@ static void rig_open(struct rig *r, const struct xg_ukr *u)
   rig_need(&r->beta, 8);
 }
 
-static void rig_close(struct rig *r)
-{
-  hostile_close(&r->a.mem);
-  hostile_close(&r->b.mem);
-  hostile_close(&r->c.mem);
-  hostile_close(&r->packed);
-  hostile_close(&r->alpha);
-  hostile_close(&r->beta);
-  free(r->value);
-  free(r->size);
-}
-
 /* A new k: memory that fits, so that filling it with the pattern stays cheap. */
 static void rig_resize(struct rig *r)
 {
@@ -84,6 +72,15 @@ static void rig_resize(struct rig *r)
   hostile_close(&r->b.mem);
   hostile_close(&r->c.mem);
   hostile_close(&r->packed);
+}
+
+static void rig_close(struct rig *r)
+{
+  rig_resize(r);
+  hostile_close(&r->alpha);
+  hostile_close(&r->beta);
+  free(r->value);
+  free(r->size);
 }
 
 struct call {
@@ -266,7 +263,7 @@ static int run_case(struct check *k, struct rig *r, const struct ukr_case *x)
   long failures = k->failures;
   k->cases++;
   check_running(k, u->name, NULL, text);
-  atomic_store_explicit(&xg_ukr_half_units, (int)x->half, memory_order_relaxed);
+  atomic_store(&xg_ukr_half_units, (int)x->half);
   if (hostile_catch(call_kernel, &call, &fault)) {
     char place[96];
     where(r, fault.address, place, sizeof place);
@@ -388,6 +385,20 @@ static void inplace_ways(struct check *k, struct rig *r, struct ukr_case x,
   run_case(k, r, &x);
 }
 
+/* A few rows, which may be so long that they go their own way. */
+static void inplace_long_rows(struct check *k, struct rig *r, struct reference_rng *rng)
+{
+  const int64_t vector = (r->u->nr + 1) / 2;
+  for (unsigned t = 0; t < 48; t++) {
+    const int64_t n = vector * (12 + 2 * (t / 8)) + reference_integer(rng, 0, 2 * vector);
+    struct ukr_case x = {.m = 1 + t % 4, .n = n, .k = 1 + t / 4 % 6, .way = 'p'};
+    x.side = t & 1 ? 's' : 'e', x.data = t & 2 ? 'r' : 'i';
+    inplace_strides(&x, rng);
+    set_scalars(&x, t % 3 ? 1 : (unsigned)reference_integer(rng, 0, 15));
+    run_case(k, r, &x);
+  }
+}
+
 static void inplace_cases(struct check *k, struct rig *r)
 {
   const struct xg_ukr *u = r->u;
@@ -417,12 +428,12 @@ static void inplace_cases(struct check *k, struct rig *r)
     x.k = XG_RUN - t;
     inplace_ways(k, r, x, &rng);
   }
+  inplace_long_rows(k, r, &rng);
 }
 
 void check_one_ukr(struct check *k, const struct xg_ukr *u)
 {
-  long cases = k->cases, failures = k->failures;
-  const int half = atomic_load(&xg_ukr_half_units);
+  const long cases = k->cases, failures = k->failures, half = atomic_load(&xg_ukr_half_units);
   struct rig r;
   check_unit_begin(k);
   rig_open(&r, u);
@@ -452,7 +463,7 @@ void check_one_ukr(struct check *k, const struct xg_ukr *u)
                  r.orders == 1   ? "in order, fused"
                  : r.orders == 2 ? "in order, not fused"
                                  : NULL);
-  atomic_store(&xg_ukr_half_units, half);
+  atomic_store(&xg_ukr_half_units, (int)half);
   rig_close(&r);
 }
 

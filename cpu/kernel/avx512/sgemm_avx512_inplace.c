@@ -288,11 +288,11 @@ static __attribute__((noinline)) void strips(int64_t m, int64_t n, struct args *
 
 enum { FEW = 4, WIDE = 4 };
 
-/* The last vector is masked, unless the strip is whole. */
+/* The last vector is masked, unless the strip is whole. `plain`: alpha = 1, beta = 0. */
 static inline __attribute__((always_inline)) void wide_block(const int rows, const int vectors,
-                                                             const int whole, const struct args *x,
-                                                             const float *a, const float *b,
-                                                             float *c)
+                                                             const int whole, const int plain,
+                                                             const struct args *x, const float *a,
+                                                             const float *b, float *c)
 {
   const __mmask16 all = (__mmask16)0xffff, last = whole ? all : x->last;
   const int64_t rs = x->rs_a;
@@ -319,7 +319,9 @@ static inline __attribute__((always_inline)) void wide_block(const int rows, con
   _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++)                                           \
       _Pragma("GCC unroll 4") for (int j = 0; j < vectors; j++)                                    \
           store_zmm(c + i * x->rs_c + j * VL, t[i][j], j == vectors - 1 ? last : all, scaling, x)
-  if (x->beta != 0)
+  if (plain)
+    STORE(PLAIN);
+  else if (x->beta != 0)
     STORE(ALPHA_BETA);
   else if (x->alpha != 1)
     STORE(ALPHA);
@@ -334,15 +336,15 @@ static inline __attribute__((always_inline)) void wide_strips(const int rows, in
 {
 #pragma GCC unroll 1
   for (; n >= WIDE * VL; n -= WIDE * VL, b += WIDE * VL, c += WIDE * VL)
-    wide_block(rows, WIDE, 1, x, a, b, c);
+    wide_block(rows, WIDE, 1, 0, x, a, b, c);
   if (n > 3 * VL)
-    wide_block(rows, 4, 0, x, a, b, c);
+    wide_block(rows, 4, 0, 0, x, a, b, c);
   else if (n > 2 * VL)
-    wide_block(rows, 3, 0, x, a, b, c);
+    wide_block(rows, 3, 0, 0, x, a, b, c);
   else if (n > VL)
-    wide_block(rows, 2, 0, x, a, b, c);
+    wide_block(rows, 2, 0, 0, x, a, b, c);
   else if (n > 0)
-    wide_block(rows, 1, 0, x, a, b, c);
+    wide_block(rows, 1, 0, 0, x, a, b, c);
 }
 
 static __attribute__((noinline)) void few_rows(int64_t m, int64_t n, struct args *x, const float *a,
@@ -359,6 +361,44 @@ static __attribute__((noinline)) void few_rows(int64_t m, int64_t n, struct args
     wide_strips(4, n, x, a, b, c);
 }
 
+/* Where k is short and rows are long, FMAs wait for stores, and the longer the more of them follow
+ * one another at the end of a strip: strips of one or two vectors, then, of which several are under
+ * way at a time. */
+enum { SHORT_K = 4, LONG_N = 16 * VL, LEAST_K_4 = 3 };
+
+static inline int is_brief(int64_t m, int64_t n, const struct args *x)
+{
+  return x->k <= SHORT_K && n >= LONG_N && x->alpha == 1 && x->beta == 0 && m > 1 &&
+         (m < 4 || x->k >= LEAST_K_4);
+}
+
+static inline __attribute__((always_inline)) void brief(const int rows, const int vectors,
+                                                        int64_t n, const struct args *given,
+                                                        const float *a, const float *b, float *c)
+{
+  struct args copy = *given, *x = &copy; /* in registers: C might alias *given */
+#pragma GCC unroll 1
+  for (; n > vectors * VL; n -= vectors * VL, b += vectors * VL, c += vectors * VL)
+    wide_block(rows, vectors, 1, 1, x, a, b, c);
+  x->last = (__mmask16)((__mmask16)0xffff >> (-n & (VL - 1)));
+  if (n <= VL)
+    wide_block(rows, 1, 0, 1, x, a, b, c);
+  else
+    wide_block(rows, vectors, 0, 1, x, a, b, c);
+}
+
+/* Each by itself: together they would keep counters in vector registers. */
+#define BRIEF(name, rows, vectors)                                                                 \
+  static __attribute__((noinline)) void name(int64_t n, const struct args *x, const float *a,      \
+                                             const float *b, float *c)                             \
+  {                                                                                                \
+    brief(rows, vectors, n, x, a, b, c);                                                           \
+  }
+BRIEF(brief_2, 2, 2)
+BRIEF(brief_3, 3, 1)
+BRIEF(brief_4, 4, 1)
+#undef BRIEF
+
 /* A single block goes straight to its shape: the way there is half of what the smallest cost. */
 static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int64_t rs_a,
                    int64_t cs_a, const void *b, int64_t rs_b, const void *beta, void *c,
@@ -367,6 +407,8 @@ static void kernel(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
   struct args x = {k, rs_a, cs_a, rs_b, rs_c, *(const float *)alpha, *(const float *)beta, 0xffff};
   if (m <= MR && n <= NR)
     shapes[last_shape(n, &x)](m, &x, a, b, c);
+  else if (m <= FEW && is_brief(m, n, &x))
+    (m == 2 ? brief_2 : m == 3 ? brief_3 : brief_4)(n, &x, a, b, c);
   else if (m <= FEW)
     few_rows(m, n, &x, a, b, c);
   else
