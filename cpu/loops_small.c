@@ -155,7 +155,8 @@ static inline enum way way_of(const struct xg_ukr *u, int64_t m, int64_t n, int6
   if (k < SHORT_K || !u->dot) return ALONG_N;
   if (cs_a == 1 && n <= u->nr / 8) return DOT;
   if (m == 1 && rs_b == 1) return DOT_TRANSPOSED;
-  if (m == n) return ALONG_N; /* one order for all, so that A times its transpose is symmetric */
+  /* One order for all where B may be the transpose of A, so that their product is symmetric. */
+  if (m == n && rs_b == 1) return ALONG_N;
   const int64_t last = last_columns(u, n);
   return cs_a == 1 && k >= SHORT_LAST && last > 0 && last <= u->nr / 8 ? DOT_LAST : ALONG_N;
 }
