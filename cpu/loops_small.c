@@ -151,14 +151,14 @@ static inline int64_t last_columns(const struct xg_ukr *u, int64_t n)
 static inline enum way way_of(const struct xg_ukr *u, int64_t m, int64_t n, int64_t k, int64_t cs_a,
                               int64_t rs_b)
 {
-  enum { SHORT_K = 32, SHORT_LAST = 64 }; /* less does not pay for adding lanes */
+  enum { SHORT_K = 32 }; /* less does not pay for adding lanes */
   if (k < SHORT_K || !u->dot) return ALONG_N;
   if (cs_a == 1 && n <= u->nr / 8) return DOT;
   if (m == 1 && rs_b == 1) return DOT_TRANSPOSED;
   /* One order for all where B may be the transpose of A, so that their product is symmetric. */
   if (m == n && rs_b == 1) return ALONG_N;
   const int64_t last = last_columns(u, n);
-  return cs_a == 1 && k >= SHORT_LAST && last > 0 && last <= u->nr / 8 ? DOT_LAST : ALONG_N;
+  return cs_a == 1 && last > 0 && last <= u->nr / 8 ? DOT_LAST : ALONG_N;
 }
 
 /* ---------------------------------------------------------------- the whole product */
