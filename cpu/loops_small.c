@@ -8,6 +8,7 @@
 #include "loops_common.h"
 #include "loops_thin.h"
 #include "pack.h"
+#include "shares.h"
 #include "team.h"
 #include "ukr_find.h"
 
@@ -217,9 +218,12 @@ void xg_small_run(const struct xg_problem *oriented, const struct xg_ukr *inplac
 
 /* ---------------------------------------------------------------- threads */
 
+enum { PIECES = 4, PIECE_NS = 2000 /* shorter ones do not repay asking for them */ };
+
 struct job {
   struct xg_problem p;
   const struct xg_ukr *u;
+  struct xg_taken *taken; /* of the pieces, or NULL: each thread has its part */
 };
 
 static int64_t vector(const struct xg_ukr *u)
@@ -245,16 +249,24 @@ static int rows_of_grid(const struct xg_problem *p, const struct xg_ukr *u, int 
   return best;
 }
 
-static void body(int id, int threads, void *context)
+/* Part `id` of that grid; of it, one of `pieces`, by columns if there are enough of them, since a B
+ * that must be copied is then copied once. */
+static void run_piece(const struct job *j, int id, int threads, int64_t piece, int64_t pieces)
 {
-  const struct job *j = context;
   struct xg_problem part = j->p;
   const int64_t e = (int64_t)xg_sizeof(part.type), v = vector(j->u);
   const int down = rows_of_grid(&part, j->u, threads), across = threads / down;
   const int64_t vectors = (part.n + v - 1) / v, y = id / across, x = id % across;
-  const int64_t i = part.m * y / down, rows = part.m * (y + 1) / down - i;
-  const int64_t col = vectors * x / across * v;
-  const int64_t columns = min64(vectors * (x + 1) / across * v, part.n) - col;
+  int64_t i = part.m * y / down, rows = part.m * (y + 1) / down - i;
+  int64_t first = vectors * x / across, width = vectors * (x + 1) / across - first;
+  if (width >= pieces) {
+    first += xg_share(width, piece, pieces);
+    width = xg_share(width, piece + 1, pieces) - xg_share(width, piece, pieces);
+  } else {
+    i += xg_share(rows, piece, pieces);
+    rows = xg_share(rows, piece + 1, pieces) - xg_share(rows, piece, pieces);
+  }
+  const int64_t col = first * v, columns = min64((first + width) * v, part.n) - col;
   if (rows <= 0 || columns <= 0) return;
   part.a.data = at(&part.a, e, i, 0);
   part.b.data = at(&part.b, e, 0, col);
@@ -263,14 +275,34 @@ static void body(int id, int threads, void *context)
   run(&part, j->u, whole_way(&j->p, j->u)); /* not the part's: it may have a single row */
 }
 
+static void body(int id, int threads, void *context)
+{
+  const struct job *j = context;
+  if (!j->taken) {
+    run_piece(j, id, threads, 0, 1);
+    return;
+  }
+  const int64_t count = (int64_t)threads * PIECES;
+  for (int64_t unit; (unit = xg_take(j->taken, count, id, threads)) < count;)
+    run_piece(j, (int)(unit / PIECES), threads, unit % PIECES, PIECES);
+}
+
+/* Among many threads one is often late, having lost its core: parts are then in pieces, which
+ * others may take. */
 void xg_small_run_threads(const struct xg_problem *oriented, const struct xg_ukr *inplace,
                           int threads, double ns)
 {
+  enum { MANY = 4, MOST = 64 };
   if (threads == 1) {
     run(oriented, inplace, whole_way(oriented, inplace));
     return;
   }
-  struct job j = {*oriented, inplace};
+  struct xg_taken taken[MOST];
+  struct job j = {*oriented, inplace, NULL};
+  if (threads >= MANY && threads <= MOST && ns >= (double)threads * PIECES * PIECE_NS) {
+    for (int t = 0; t < threads; t++) atomic_init(&taken[t].parts, 0);
+    j.taken = taken;
+  }
   xg_team_run_parts(threads, ns, body, &j, sizeof j);
 }
 
