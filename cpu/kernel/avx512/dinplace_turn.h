@@ -156,12 +156,20 @@ static void turned(int64_t m, int64_t n, int64_t k, const void *alpha, const voi
                    int64_t cs_a, const void *b_p, int64_t cs_b, const void *beta, void *c_p,
                    int64_t rs_c)
 {
-  _Alignas(64) double copies[2][XG_RUN * VL];
+  _Alignas(64) double space[2 * XG_RUN * VL];
+  double *const copies[2] = {space, space + XG_RUN * VL};
   struct args x = {k, rs_a, cs_a, VL, rs_c, *(const double *)alpha, *(const double *)beta, 0xff};
   const double *b = b_p;
   double *c = c_p;
   int now = 0;
   const int ahead = m >= LEAST_AHEAD;
+  if (n > VL && n <= VL + HL) { /* a single strip */
+    last_shape(n, &x);
+    x.rs_b = VL + HL;
+    turn(VL + HL, n, k, b, cs_b, space);
+    shape_zy(m, &x, a, space, c);
+    return;
+  }
   if (ahead && n >= VL) turn(VL, VL, k, b, cs_b, copies[now]);
   for (; n >= VL; n -= VL, b += VL * cs_b, c += VL, now ^= ahead) {
     if (!ahead) turn(VL, VL, k, b, cs_b, copies[now]);
