@@ -21,15 +21,15 @@ struct cost {
 };
 
 /* Measured on a Zen 4: an element takes as long to pack as 16 multiply-adds, as 4 where a tile does
- * it by the way, and from L3 or memory 8, part of which nothing hides; sharing a panel costs 3 us,
- * twice; to begin a part 0.1 us. */
+ * it by the way, and from L3 or memory 8, part of which nothing hides; two threads that share a
+ * panel lose 17 us, more of them more; to begin a part takes 0.1 us. */
 static const double pack = 16, by_tiles = 4, read = 8, share = 1e6, begin = 1e4;
 
 /* One thread of many may at any time run at half speed: another program's has half of its core, or
  * another virtual machine's. What it has begun others wait for at the end, so much of it: */
 static double late(int threads)
 {
-  const double most = 0.3, part = 0.02 * threads - 0.03;
+  const double most = 0.6, part = 0.04 * threads - 0.07;
   return part < most ? part : most;
 }
 
@@ -84,7 +84,8 @@ static double shared(const struct cost *c, struct xg_grid g)
   const double waits = turns > 1 && !several ? 1 : 1 / turns / 2;
   return part(c, rows, columns, 0) * panels *
              ((double)ceil_div(g.down, crew) + waits * late(c->threads)) +
-         pack_b(c) * (double)(columns * c->f->k) * panels / (double)crew + turns * share;
+         pack_b(c) * (double)(columns * c->f->k) * panels / (double)crew +
+         turns * share * sqrt(c->threads / 2.0);
 }
 
 struct best {
