@@ -22,8 +22,8 @@ struct cost {
 
 /* Measured on a Zen 4: an element takes as long to pack as 16 multiply-adds, as 4 where a tile does
  * it by the way, and from L3 or memory 8, part of which nothing hides; two threads that share a
- * panel lose 17 us, more of them more; to begin a part takes 0.1 us. */
-static const double pack = 16, by_tiles = 4, read = 8, share = 1e6, begin = 1e4;
+ * panel lose 35 us, more of them more; to begin a part takes 0.1 us. */
+static const double pack = 16, by_tiles = 4, read = 8, share = 2e6, begin = 1e4;
 
 /* One thread of many may at any time run at half speed: another program's has half of its core, or
  * another virtual machine's. What it has begun others wait for at the end, so much of it: */
