@@ -42,7 +42,6 @@ struct worker { /* one thread's view */
   char *a_block;
   char *b_panel;
   struct xg_tiles tiles;
-  struct xg_errand *errands;
 };
 
 struct block {        /* where the loops stand */
@@ -176,7 +175,7 @@ static atomic_int *done_of(const struct worker *w, const struct block *x)
 
 static int64_t take_part(const struct worker *w)
 {
-  return atomic_fetch_add_explicit(&w->job->counters[w->column].next, 1, memory_order_relaxed);
+  return atomic_fetch_add_explicit(&w->job->taken[w->column].parts, 1, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- errands */
@@ -187,7 +186,7 @@ static void send_for_b(const struct worker *w, const struct block *x, int64_t sl
   const struct xg_loops_job *j = w->job;
   const struct xg_operand *b = &j->p->b;
   const struct range r = sliver_at(x, sliver);
-  w->errands[0] =
+  w->tiles.errands[0] =
       xg_errand_for(j->e, at(b, j->e, x->pc, x->jc + r.first), r.last - r.first, b->cs, b->rs);
 }
 
@@ -195,7 +194,7 @@ static void send_for_b(const struct worker *w, const struct block *x, int64_t sl
 static void send_for_packed_b(const struct worker *w, const struct block *x, int64_t sliver)
 {
   const struct xg_loops_job *j = w->job;
-  w->errands[0] = xg_errand_for(j->e, packed_b(w, x, sliver), j->u->nr, 1, j->u->nr);
+  w->tiles.errands[0] = xg_errand_for(j->e, packed_b(w, x, sliver), j->u->nr, 1, j->u->nr);
 }
 
 static void send_for_sliver(const struct worker *w, const struct block *x, int64_t sliver)
@@ -211,7 +210,8 @@ static void send_for_rows(const struct worker *w, int64_t ic, int64_t row1, int6
 {
   const struct xg_loops_job *j = w->job;
   const struct xg_operand *a = &j->p->a;
-  w->errands[1] = xg_errand_for(j->e, at(a, j->e, ic, pc), min64(w->mc, row1 - ic), a->rs, a->cs);
+  w->tiles.errands[1] =
+      xg_errand_for(j->e, at(a, j->e, ic, pc), min64(w->mc, row1 - ic), a->rs, a->cs);
 }
 
 /* After the last sliver: A of the rows below, else of the next steps of k, with B, or of the part
@@ -364,8 +364,7 @@ void xg_loops_body(int id, int threads, void *context)
                      .panels = ceil_div(p->n, j->blocks.nc),
                      .cuts = ceil_div(p->k, j->blocks.kc),
                      .a_block = j->a_blocks + (size_t)id * j->a_block_bytes,
-                     .tiles = {j->u, &p->c, j->e, j->alpha, errands},
-                     .errands = errands};
+                     .tiles = {j->u, &p->c, j->e, j->alpha, errands}};
   w.mc = j->b_stays_near && (w.grid.shared || w.grid.down == 1) ? j->u->mr : j->blocks.mc;
   w.room = used_once(&w) ? 1 : room_for_b(j, w.grid.across);
   w.b_panel = j->b_panel + (w.grid.shared ? 0 : id * w.room * j->u->nr * j->blocks.kc * j->e);

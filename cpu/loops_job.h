@@ -7,13 +7,10 @@
 #include "grid.h"
 #include "loops.h"
 #include "loops_common.h"
+#include "shares.h"
 #include "turns.h"
 
 enum { XG_PANELS = 2 /* of packed B, where threads share them */ };
-
-struct xg_counter {
-  _Alignas(64) atomic_llong next;
-};
 
 struct xg_loops_job { /* shared by the threads of one product */
   const struct xg_problem *p;
@@ -27,9 +24,9 @@ struct xg_loops_job { /* shared by the threads of one product */
   struct xg_grid grid;
   char *b_panel, *a_blocks;
   size_t a_block_bytes;
-  struct xg_turns *turns;      /* of each sliver of the packed panels */
-  struct xg_counter *counters; /* of parts taken, for each column of the grid */
-  atomic_int *done;            /* how far each part of rows is, in steps of KC */
+  struct xg_turns *turns; /* of each sliver of the packed panels */
+  struct xg_taken *taken; /* parts, of each column of the grid */
+  atomic_int *done;       /* how far each part of rows is, in steps of KC */
 };
 
 struct xg_grid xg_loops_grid(const struct xg_loops_job *j, int threads);
@@ -41,7 +38,7 @@ static inline int xg_packs_by_tiles(const struct xg_loops_job *j)
   return j->u->packing && j->p->b.cs == 1;
 }
 
-/* A thread's work: for xg_team_run_parts(). */
+/* A thread's work: for xg_team_run(). */
 void xg_loops_body(int id, int threads, void *job);
 
 #endif

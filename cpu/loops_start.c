@@ -42,14 +42,14 @@ static size_t b_bytes(const struct xg_ukr *u, const struct xg_blocks *blocks, in
   return whole_lines(slivers_in(u, blocks, threads) * sliver);
 }
 
-static size_t counters_bytes(int threads)
+static size_t taken_bytes(int threads)
 {
-  return (size_t)threads * XG_PARTS_ACROSS * sizeof(struct xg_counter);
+  return (size_t)threads * XG_PARTS_ACROSS * sizeof(struct xg_taken);
 }
 
 static size_t counts_bytes(int threads)
 {
-  return counters_bytes(threads) + (size_t)threads * XG_PARTS * sizeof(atomic_int);
+  return taken_bytes(threads) + (size_t)threads * XG_PARTS * sizeof(atomic_int);
 }
 
 size_t xg_loops_workspace(const struct xg_ukr *u, const struct xg_blocks *blocks, int threads)
@@ -64,8 +64,8 @@ static void start(struct xg_loops_job *j, char *memory, int threads)
   j->a_blocks = memory + b_bytes(j->u, &j->blocks, threads);
   j->a_block_bytes = a_bytes(j->u, &j->blocks);
   char *counts = j->a_blocks + (size_t)threads * j->a_block_bytes;
-  j->counters = memset(counts, 0, counts_bytes(threads));
-  j->done = (atomic_int *)(counts + counters_bytes(threads));
+  j->taken = memset(counts, 0, counts_bytes(threads));
+  j->done = (atomic_int *)(counts + taken_bytes(threads));
   j->turns = (struct xg_turns *)(counts + counts_bytes(threads));
   j->threads = threads;
   j->grid = xg_loops_grid(j, threads);
@@ -73,12 +73,12 @@ static void start(struct xg_loops_job *j, char *memory, int threads)
   if (threads == 1)
     xg_loops_body(0, 1, j);
   else
-    xg_team_run_parts(threads, xg_flops(j->p) / XG_FLOPS_PER_NS, xg_loops_body, j, 0);
+    xg_team_run(threads, xg_loops_body, j);
 }
 
 static int64_t half(int64_t size, int64_t step)
 {
-  return size <= step ? step : (size / 2 + step - 1) / step * step;
+  return size <= step ? step : round_up(size / 2, step);
 }
 
 /* The next smaller MC and NC; 0 when there is none. KC stays: it decides the order of additions. */

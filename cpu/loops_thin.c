@@ -282,7 +282,7 @@ static __attribute__((noinline)) void axpy_without_memory(const struct job *j)
 static void share(int64_t size, int64_t step, int64_t id, int64_t shares, int64_t *first,
                   int64_t *last)
 {
-  const int64_t units = (size + step - 1) / step;
+  const int64_t units = ceil_div(size, step);
   *first = min64(xg_share(units, id, shares) * step, size);
   *last = min64(xg_share(units, id + 1, shares) * step, size);
 }
