@@ -20,21 +20,41 @@ struct xg_gkr_args {
   const void *a, *b;
   void *c;
   int64_t rs_a, cs_a, rs_b, cs_b, rs_c, cs_c;
+
+  /* Epilogue, for kernels whose descriptor says so: C = relu(alpha*A*B + beta*C + bias). */
+  const void *bias; /* NULL, or n elements of C's type, element j added to column j */
+  int relu;
+
+  int sms;         /* multiprocessors of the card */
+  void *workspace; /* kernel->workspace(args) bytes, on 256; of this launch alone */
 };
 
 /* Each kernel file ends with one of these, named as the file: `extern "C" const struct xg_gkr
- * NAME`. */
+ * NAME`. A field not named is 0 or NULL. */
 struct xg_gkr {
   const char *name;
   const char *family; /* "ladder", "sm80", "sm90" */
-  int min_cc;         /* 80 for compute capability 8.0 */
-  char type;          /* 's' or 'd' */
-  int bm, bn, bk;     /* block tile */
-  int threads;        /* per block */
-  int shared;         /* bytes of shared memory per block */
-  double efficiency;  /* share of the FMA peak reached on large products, measured */
+  int min_cc, max_cc; /* 80: compute capability 8.0; max_cc 0: any later one */
+  char type;          /* 's', 'd'; 'h', 'b': A and B fp16, bf16, C and the sums fp32 */
+  int fuses;          /* the epilogue is its own */
+
+  /* What the cost model knows of it (pick.c). */
+  int bm, bn, bk; /* block tile */
+  int threads;    /* per block */
+  int shared;     /* bytes of shared memory per block */
+  int blocks;     /* resident on one multiprocessor of an H100 or H200; a test asks the runtime */
+  double efficiency; /* share of the FMA peak (f64: of the Tensor Cores) on large products */
+  double
+      bandwidth; /* share of the copy bandwidth that it streams its operands at; 0: not modelled */
+
   /* NULL if legal for this problem, else the reason. */
   const char *(*ok)(const struct xg_gkr_args *args);
+  /* Parts that k is cut into, from shape and SM count alone. NULL: never cut. */
+  int (*split)(const struct xg_gkr_args *args);
+  /* Bytes of workspace. NULL: none. */
+  size_t (*workspace)(const struct xg_gkr_args *args);
+  /* The __global__ function that launch() would start, for occupancy and register counts. */
+  const void *(*function)(const struct xg_gkr_args *args);
   int (*launch)(const struct xg_gkr_args *args, void *stream);
 };
 

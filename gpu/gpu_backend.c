@@ -73,10 +73,13 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
     if (status != XGEMM_OK) return status;
     out->kernel = kernel->name, out->unit = kernel;
     out->mc = kernel->bm, out->nc = kernel->bn, out->kc = kernel->bk;
+    struct xg_gkr_args args = xg_gpu_args(p, card);
+    if (kernel->split) out->split_k = kernel->split(&args);
+    if (kernel->workspace) out->workspace = kernel->workspace(&args);
   }
   if (p->space != XGEMM_SPACE_DEVICE) {
     out->transfer = xg_gpu_staging_seconds(p);
-    out->workspace = (size_t)xg_gpu_staging_bytes(p);
+    out->workspace += (size_t)xg_gpu_staging_bytes(p);
   }
   double work = out->compute > out->memory ? out->compute : out->memory;
   out->seconds = work + out->transfer + out->launch;

@@ -46,8 +46,9 @@ SUFFIXES = .cu .lo
 .cu.lo:
 	$(AM_V_NVCC)$(MKDIR_P) $(@D) && \
 	$(LIBTOOL) $(AM_V_lt) --tag=CC --mode=compile $(NVCC_WRAPPER) $(NVCC) \
-	  $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS) -MD -MP -MT $@ -MF $(@:.lo=.d) \
+	  $(AM_CPPFLAGS) $(CPPFLAGS) $(NVCCFLAGS) $(nvcc_archs) -MD -MP -MT $@ -MF $(@:.lo=.d) \
 	  $(NVCC_LIBTOOL) -c $< -o $@
+nvcc_archs = $(if $(findstring /sm90/,$<),$(NVCCFLAGS_SM90),$(NVCCFLAGS_ARCHS))
 NVCC_WRAPPER = $(SHELL) $(top_srcdir)/gpu/nvcc-wrapper
 AM_V_NVCC = $(am__v_NVCC_$(V))
 am__v_NVCC_ = $(am__v_NVCC_$(AM_DEFAULT_VERBOSITY))

@@ -5,7 +5,7 @@
 
 #include "../common/status.h"
 
-struct xg_gkr_args xg_gpu_args(const struct xg_problem *p)
+struct xg_gkr_args xg_gpu_args(const struct xg_problem *p, const struct xg_gpu_card *card)
 {
   return (struct xg_gkr_args){.m = p->m,
                               .n = p->n,
@@ -20,14 +20,16 @@ struct xg_gkr_args xg_gpu_args(const struct xg_problem *p)
                               .rs_b = p->b.rs,
                               .cs_b = p->b.cs,
                               .rs_c = p->c.rs,
-                              .cs_c = p->c.cs};
+                              .cs_c = p->c.cs,
+                              .sms = card->sms};
 }
 
 const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args *args, char type,
                            const struct xg_gpu_card *card)
 {
-  if (kernel->type != type) return "it is for the other element type";
+  if (kernel->type != type) return "it is for another element type";
   if (kernel->min_cc > card->cc) return "it needs a newer card";
+  if (kernel->max_cc && kernel->max_cc < card->cc) return "it was compiled for an older card";
   return kernel->ok(args);
 }
 
@@ -66,7 +68,7 @@ static int is_candidate(const struct xg_gkr *kernel)
 xgemm_status xg_gpu_pick(const struct xg_problem *p, const struct xg_gpu_card *card,
                          const char *name, const struct xg_gkr **kernel, double *seconds)
 {
-  struct xg_gkr_args args = xg_gpu_args(p);
+  struct xg_gkr_args args = xg_gpu_args(p, card);
   char type = xg_letter(p->type);
   const char *why = NULL;
   if (name) {

@@ -5,7 +5,8 @@
 #include "device.h"
 #include "gkr.h"
 
-struct xg_gkr_args xg_gpu_args(const struct xg_problem *p);
+/* Workspace and epilogue are left empty. */
+struct xg_gkr_args xg_gpu_args(const struct xg_problem *p, const struct xg_gpu_card *card);
 
 /* NULL if the kernel can do this product on this card, else why not. */
 const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args *args, char type,

@@ -292,17 +292,38 @@ int xg_simt_launch_as(const xg_product<typename S::T> &p, void *stream)
   return xg_launch(xg_simt_kernel<S, A, B>, args, xg_blocks(p, S::BM, S::BN), S::THREADS, stream);
 }
 
+template <class T> bool xg_wide_a(const xg_product<T> &p)
+{
+  return xg_wide(p.a, p.rs_a, p.cs_a, p.k);
+}
+
+template <class T> bool xg_wide_b(const xg_product<T> &p)
+{
+  return xg_wide(p.b, p.cs_b, p.rs_b, p.k);
+}
+
 /* The shape for a product; NARROW, of the same block tile, where neither operand can be copied 16
  * bytes at a time: more copies in flight then matter more than fewer barriers. */
 template <class S, class NARROW = S> int xg_simt_launch(const xg_gkr_args *args, void *stream)
 {
   static_assert(S::BM == NARROW::BM && S::BN == NARROW::BN, "");
   xg_product<typename S::T> p = xg_rows_contiguous<typename S::T>(args);
-  bool a = xg_wide(p.a, p.rs_a, p.cs_a, p.k), b = xg_wide(p.b, p.cs_b, p.rs_b, p.k);
+  bool a = xg_wide_a(p), b = xg_wide_b(p);
   if (a && b) return xg_simt_launch_as<S, true, true>(p, stream);
   if (a) return xg_simt_launch_as<S, true, false>(p, stream);
   if (b) return xg_simt_launch_as<S, false, true>(p, stream);
   return xg_simt_launch_as<NARROW, false, false>(p, stream);
+}
+
+/* The function that xg_simt_launch starts for a product. */
+template <class S, class NARROW = S> const void *xg_simt_function(const xg_gkr_args *args)
+{
+  xg_product<typename S::T> p = xg_rows_contiguous<typename S::T>(args);
+  bool a = xg_wide_a(p), b = xg_wide_b(p);
+  return a && b ? (const void *)xg_simt_kernel<S, true, true>
+         : a    ? (const void *)xg_simt_kernel<S, true, false>
+         : b    ? (const void *)xg_simt_kernel<S, false, true>
+                : (const void *)xg_simt_kernel<NARROW, false, false>;
 }
 
 #endif

@@ -222,11 +222,24 @@ static struct xg_operand on_card(char *memory, const struct xg_box *box)
   return (struct xg_operand){memory + box->first * (int64_t)box->size, box->card_rs, box->card_cs};
 }
 
+/* A launch that needs workspace, in the order of the stream. */
+static xgemm_status enqueue_with(struct xg_gpu_call *call, const struct xg_gkr *kernel,
+                                 struct xg_gkr_args *args, size_t bytes, cudaStream_t stream)
+{
+  xgemm_status status = take_memory(call, stream, bytes, &args->workspace);
+  if (status != XGEMM_OK) return status;
+  status = XG_CUDA(call, (cudaError_t)kernel->launch(args, stream));
+  cudaError_t freed = give_memory(call, stream, args->workspace);
+  return status != XGEMM_OK ? status : xg_cuda_check(call, freed, "cudaFreeAsync");
+}
+
 xgemm_status xg_gpu_enqueue(struct xg_gpu_call *call, const struct xg_gkr *kernel,
                             const struct xg_problem *p, void *stream)
 {
-  struct xg_gkr_args args = xg_gpu_args(p);
+  struct xg_gkr_args args = xg_gpu_args(p, xg_gpu_card(call->card));
   if (!kernel) return XG_CUDA(call, (cudaError_t)xg_gpu_scale(&args, xg_letter(p->type), stream));
+  size_t bytes = kernel->workspace ? kernel->workspace(&args) : 0;
+  if (bytes) return enqueue_with(call, kernel, &args, bytes, stream);
   return XG_CUDA(call, (cudaError_t)kernel->launch(&args, stream));
 }
 

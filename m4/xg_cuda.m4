@@ -37,6 +37,8 @@ if nvcc refuses the C++ compiler, an older one with --with-cuda-host-compiler=CX
   AC_SUBST([NVCC_LIBTOOL])
   AC_SUBST([NVCC])
   AC_SUBST([NVCCFLAGS])
+  AC_SUBST([NVCCFLAGS_ARCHS])
+  AC_SUBST([NVCCFLAGS_SM90])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
 ])
@@ -67,11 +69,14 @@ AC_DEFUN([XG_CUDA_TRY], [
   done
 
   dnl No libstdc++ in a C library: nvcc's host stubs want none of these.
-  NVCCFLAGS="-std=c++17 -O3 -Xcompiler=-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics"
+  NVCCFLAGS="-std=c++20 -O3 -Xcompiler=-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics"
   AS_IF([test -n "$with_cuda_host_compiler"], [NVCCFLAGS="-ccbin $with_cuda_host_compiler $NVCCFLAGS"])
+  dnl gpu/kernel/sm90 uses what only that chip has, and its code runs on no other.
+  NVCCFLAGS_ARCHS=
+  NVCCFLAGS_SM90="-gencode arch=compute_90a,code=sm_90a"
   for xg_arch in `echo "$with_gpu_archs" | tr , ' '`; do
     xg_virtual=`echo $xg_arch | $SED 's/^sm_/compute_/'`
-    NVCCFLAGS="$NVCCFLAGS -gencode arch=$xg_virtual,code=$xg_arch"
+    NVCCFLAGS_ARCHS="$NVCCFLAGS_ARCHS -gencode arch=$xg_virtual,code=$xg_arch"
   done
   dnl A kernel that spills registers is a mistake, so a warning, so an error where warnings are.
   NVCCFLAGS="$NVCCFLAGS -Xptxas=-warn-spills"
@@ -88,7 +93,7 @@ __global__ void twice(float *x) { *x *= 2; }
 extern "C" int launch_twice(float *x) { twice<<<1, 1>>>(x); return (int)cudaGetLastError(); }
 CU
   echo "int launch_twice(float *x); int main(void) { return launch_twice(0); }" >conftest.c
-  xg_line="$NVCC $NVCCFLAGS -c conftest.cu -o conftest_cu.o"
+  xg_line="$NVCC $NVCCFLAGS $NVCCFLAGS_ARCHS -c conftest.cu -o conftest_cu.o"
   AS_IF([xg_cuda_said=`$xg_line 2>&1`],
     [xg_line="$CC $CFLAGS conftest.c conftest_cu.o $CUDA_LIBS -o conftest$ac_exeext"
      AS_IF([xg_cuda_said=`$xg_line 2>&1`], [],

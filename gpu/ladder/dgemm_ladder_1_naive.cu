@@ -44,5 +44,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_launch(naive, p, xg_blocks(p, TILE, TILE), TILE * TILE, stream);
 }
 
+static const void *function(const xg_gkr_args *)
+{
+  return (const void *)naive;
+}
+
 extern "C" const xg_gkr dgemm_ladder_1_naive = {
-    "dgemm_ladder_1_naive", "ladder", 80, 'd', TILE, TILE, 1, TILE *TILE, 0, 0.06, ok, launch};
+    .name = "dgemm_ladder_1_naive",
+    .family = "ladder",
+    .min_cc = 80,
+    .type = 'd',
+    .bm = TILE,
+    .bn = TILE,
+    .bk = 1,
+    .threads = TILE * TILE,
+    .shared = 0,
+    .blocks = 2048 / (TILE * TILE),
+    .efficiency = 0.06,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};

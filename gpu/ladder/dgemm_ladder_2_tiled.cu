@@ -55,6 +55,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_launch(tiled, p, xg_blocks(p, TILE, TILE), TILE * TILE, stream);
 }
 
+static const void *function(const xg_gkr_args *)
+{
+  return (const void *)tiled;
+}
+
 extern "C" const xg_gkr dgemm_ladder_2_tiled = {
-    "dgemm_ladder_2_tiled",          "ladder", 80, 'd',   TILE, TILE, TILE, TILE *TILE,
-    2 * TILE *TILE * sizeof(double), 0.14,     ok, launch};
+    .name = "dgemm_ladder_2_tiled",
+    .family = "ladder",
+    .min_cc = 80,
+    .type = 'd',
+    .bm = TILE,
+    .bn = TILE,
+    .bk = TILE,
+    .threads = TILE * TILE,
+    .shared = 2 * TILE * TILE * sizeof(double),
+    .blocks = 2048 / (TILE * TILE),
+    .efficiency = 0.14,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};

@@ -55,6 +55,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_launch(tiled, p, xg_blocks(p, TILE, TILE), TILE * TILE, stream);
 }
 
+static const void *function(const xg_gkr_args *)
+{
+  return (const void *)tiled;
+}
+
 extern "C" const xg_gkr sgemm_ladder_2_tiled = {
-    "sgemm_ladder_2_tiled",         "ladder", 80, 's',   TILE, TILE, TILE, TILE *TILE,
-    2 * TILE *TILE * sizeof(float), 0.135,    ok, launch};
+    .name = "sgemm_ladder_2_tiled",
+    .family = "ladder",
+    .min_cc = 80,
+    .type = 's',
+    .bm = TILE,
+    .bn = TILE,
+    .bk = TILE,
+    .threads = TILE * TILE,
+    .shared = 2 * TILE * TILE * sizeof(float),
+    .blocks = 2048 / (TILE * TILE),
+    .efficiency = 0.135,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};

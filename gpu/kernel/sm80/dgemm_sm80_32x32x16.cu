@@ -24,6 +24,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_simt_launch<shape>(args, stream);
 }
 
+static const void *function(const xg_gkr_args *args)
+{
+  return xg_simt_function<shape>(args);
+}
+
 extern "C" const xg_gkr dgemm_sm80_32x32x16 = {
-    "dgemm_sm80_32x32x16", "sm80",        80,   'd', shape::BM, shape::BN, shape::BK,
-    shape::THREADS,        shape::SHARED, 0.58, ok,  launch};
+    .name = "dgemm_sm80_32x32x16",
+    .family = "sm80",
+    .min_cc = 80,
+    .type = 'd',
+    .bm = shape::BM,
+    .bn = shape::BN,
+    .bk = shape::BK,
+    .threads = shape::THREADS,
+    .shared = shape::SHARED,
+    .blocks = shape::BLOCKS,
+    .efficiency = 0.58,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};

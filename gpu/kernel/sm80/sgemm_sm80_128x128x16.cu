@@ -29,6 +29,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_simt_launch<shape, narrow>(args, stream);
 }
 
+static const void *function(const xg_gkr_args *args)
+{
+  return xg_simt_function<shape, narrow>(args);
+}
+
 extern "C" const xg_gkr sgemm_sm80_128x128x16 = {
-    "sgemm_sm80_128x128x16", "sm80",        80,   's', shape::BM, shape::BN, shape::BK,
-    shape::THREADS,          shape::SHARED, 0.72, ok,  launch};
+    .name = "sgemm_sm80_128x128x16",
+    .family = "sm80",
+    .min_cc = 80,
+    .type = 's',
+    .bm = shape::BM,
+    .bn = shape::BN,
+    .bk = shape::BK,
+    .threads = shape::THREADS,
+    .shared = shape::SHARED,
+    .blocks = shape::BLOCKS,
+    .efficiency = 0.72,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};

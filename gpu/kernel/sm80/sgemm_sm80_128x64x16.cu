@@ -25,6 +25,24 @@ static int launch(const xg_gkr_args *args, void *stream)
   return xg_simt_launch<shape>(args, stream);
 }
 
+static const void *function(const xg_gkr_args *args)
+{
+  return xg_simt_function<shape>(args);
+}
+
 extern "C" const xg_gkr sgemm_sm80_128x64x16 = {
-    "sgemm_sm80_128x64x16", "sm80",        80,    's', shape::BM, shape::BN, shape::BK,
-    shape::THREADS,         shape::SHARED, 0.685, ok,  launch};
+    .name = "sgemm_sm80_128x64x16",
+    .family = "sm80",
+    .min_cc = 80,
+    .type = 's',
+    .bm = shape::BM,
+    .bn = shape::BN,
+    .bk = shape::BK,
+    .threads = shape::THREADS,
+    .shared = shape::SHARED,
+    .blocks = shape::BLOCKS,
+    .efficiency = 0.685,
+    .ok = ok,
+    .function = function,
+    .launch = launch,
+};
