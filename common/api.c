@@ -144,7 +144,8 @@ int xgemm_plan_describe(const xgemm_plan *plan, int level, char *buffer, size_t 
 {
   if (!buffer) size = 0;
   const char *empty = plan ? "nothing to compute" : "no plan";
-  if (plan && !plan->nothing) return xg_describe_decision(&plan->decision, level, buffer, size);
+  if (plan && !plan->nothing)
+    return xg_describe_decision(&plan->problem, &plan->decision, level, buffer, size);
   size_t length = strlen(empty);
   if (size > 0) {
     size_t copied = length < size - 1 ? length : size - 1;

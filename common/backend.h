@@ -55,6 +55,10 @@ struct xg_backend {
   xgemm_status (*run)(const struct xg_choice *c, const struct xg_problem *p,
                       const struct xg_request *r);
 
+  /* What was weighed in a choice, in lines that each begin with a newline; returns the length as
+   * snprintf does. NULL: nothing to add. */
+  int (*explain)(const struct xg_choice *c, const struct xg_problem *p, char *buffer, size_t size);
+
   /* Small host products with default options, straight through a table: returns 1 when done, 0 when
    * the problem is not small enough (nothing written). NULL if the engine has no such path. */
   int (*tiny)(const struct xg_problem *p);

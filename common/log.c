@@ -37,7 +37,7 @@ static int open_log(void)
 void xg_log(int level, const char *format, ...)
 {
   if (xg_env()->verbose < level) return;
-  char line[2048];
+  char line[12288];
   va_list args;
   va_start(args, format);
   int length = vsnprintf(line, sizeof line - 1, format, args);

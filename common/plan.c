@@ -139,12 +139,23 @@ static void append(char *buffer, size_t size, int *used, const char *text)
   *used += snprintf(size ? buffer + at : NULL, size - at, "%s", text);
 }
 
-int xg_describe_decision(const struct xg_decision *d, int level, char *buffer, size_t size)
+/* What the engine weighed. */
+static void append_explained(const struct xg_choice *c, const struct xg_problem *p, char *buffer,
+                             size_t size, int *used)
+{
+  size_t at = (size_t)*used < size ? (size_t)*used : size;
+  if (c->backend->explain) *used += c->backend->explain(c, p, size ? buffer + at : NULL, size - at);
+}
+
+int xg_describe_decision(const struct xg_problem *p, const struct xg_decision *d, int level,
+                         char *buffer, size_t size)
 {
   char text[512];
   int used = 0;
-  xg_describe_choice(&d->candidates[d->taken].choice, text, sizeof text);
+  const struct xg_choice *taken = &d->candidates[d->taken].choice;
+  xg_describe_choice(taken, text, sizeof text);
   append(buffer, size, &used, text);
+  if (level > 0) append_explained(taken, p, buffer, size, &used);
   for (int i = 0; i < d->count; i++) {
     const struct xg_candidate *x = &d->candidates[i];
     if (i == d->taken || (level == 0 && x->backend->id == XGEMM_BACKEND_REF)) continue;
@@ -160,9 +171,9 @@ int xg_describe_decision(const struct xg_decision *d, int level, char *buffer, s
 
 static void log_decision(const struct xg_problem *p, const struct xg_decision *d)
 {
-  char problem[256], decision[1024];
+  char problem[256], decision[8192];
   xg_describe_problem(p, problem, sizeof problem);
-  xg_describe_decision(d, xg_env()->verbose > 1, decision, sizeof decision);
+  xg_describe_decision(p, d, xg_env()->verbose > 1, decision, sizeof decision);
   xg_log(1, "xgemm: %s -> %s", problem, decision);
 }
 

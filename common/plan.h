@@ -79,6 +79,7 @@ const char *xg_registry_name(const char *name, xgemm_type *type);
 /* Text; at most `size` bytes are written, the whole length is returned. Level 0: one line. */
 int xg_describe_problem(const struct xg_problem *p, char *buffer, size_t size);
 int xg_describe_choice(const struct xg_choice *c, char *buffer, size_t size);
-int xg_describe_decision(const struct xg_decision *d, int level, char *buffer, size_t size);
+int xg_describe_decision(const struct xg_problem *p, const struct xg_decision *d, int level,
+                         char *buffer, size_t size);
 
 #endif

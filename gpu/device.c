@@ -22,6 +22,12 @@ static int units_d(int cc)
   return cc == 80 ? 32 : cc == 90 || cc == 100 ? 64 : 2;
 }
 
+/* Tensor Cores, as a multiple of the FMA units. */
+static int tensor_d(int cc)
+{
+  return cc == 80 || cc == 90 ? 2 : 1;
+}
+
 double xg_gpu_peak(const struct xg_gpu_card *card, xgemm_type type)
 {
   return type == XGEMM_F64 ? card->peak_d : card->peak_s;
@@ -37,6 +43,7 @@ const struct xg_gpu_card *xg_gpu_assumed_card(void)
                                           .bandwidth = 1e12,
                                           .peak_s = 10e12,
                                           .peak_d = 2.5e12,
+                                          .peak_tensor_d = 2.5e12,
                                           .memory = UINT64_MAX};
   return &card;
 }
@@ -70,6 +77,7 @@ static cudaError_t fill_card(struct xg_gpu_card *card, int id)
   snprintf(card->name, sizeof card->name, "%s", properties.name);
   double fma = 2.0 * card->sms * card->clock;
   card->peak_s = fma * units_s(card->cc), card->peak_d = fma * units_d(card->cc);
+  card->peak_tensor_d = card->peak_d * tensor_d(card->cc);
   xg_gpu_judge(card);
   return cudaSuccess;
 }

@@ -21,6 +21,7 @@ struct xg_gpu_card {
   double clock;          /* Hz, boost */
   double bandwidth;      /* device memory, bytes/s */
   double peak_s, peak_d; /* flop/s of the FMA units */
+  double peak_tensor_d;  /* flop/s of the Tensor Cores in f64 */
   uint64_t memory;       /* bytes */
   int pools;             /* cudaMallocAsync can be used */
   char reason[384];      /* "" if usable, else why not */

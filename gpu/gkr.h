@@ -37,13 +37,14 @@ struct xg_gkr {
   int min_cc, max_cc; /* 80: compute capability 8.0; max_cc 0: any later one */
   char type;          /* 's', 'd'; 'h', 'b': A and B fp16, bf16, C and the sums fp32 */
   int fuses;          /* the epilogue is its own */
+  int tensor;         /* works on the Tensor Cores */
 
   /* What the cost model knows of it (pick.c). */
   int bm, bn, bk; /* block tile */
   int threads;    /* per block */
   int shared;     /* bytes of shared memory per block */
   int blocks;     /* resident on one multiprocessor of an H100 or H200; a test asks the runtime */
-  double efficiency; /* share of the FMA peak (f64: of the Tensor Cores) on large products */
+  double efficiency; /* share of the peak of the FMA units or Tensor Cores, on large products */
   double
       bandwidth; /* share of the copy bandwidth that it streams its operands at; 0: not modelled */
 

@@ -53,6 +53,23 @@ static const char *ok(const struct xg_problem *p, const struct xg_request *r, ch
   return card ? too_large(p, card, why, size) : why;
 }
 
+static xgemm_status choose_kernel(const struct xg_problem *p, const struct xg_gpu_card *card,
+                                  const char *name, struct xg_choice *out)
+{
+  const struct xg_gkr *kernel;
+  struct xg_gpu_cost cost;
+  xgemm_status status = xg_gpu_pick(p, card, name, &kernel, &cost);
+  if (status != XGEMM_OK) return status;
+  struct xg_gather gather;
+  struct xg_gkr_args args = xg_gpu_args(p, card, &gather);
+  out->kernel = kernel->name, out->unit = kernel;
+  out->mc = kernel->bm, out->nc = kernel->bn, out->kc = kernel->bk;
+  out->split_k = cost.split;
+  out->workspace = gather.bytes + (kernel->workspace ? kernel->workspace(&args) : 0);
+  out->compute = cost.seconds;
+  return XGEMM_OK;
+}
+
 static xgemm_status choose(const struct xg_problem *p, const struct xg_request *r,
                            struct xg_choice *out)
 {
@@ -67,15 +84,10 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
                             .launch = launch_seconds,
                             .memory = xg_ideal_bytes(p) / card->bandwidth,
                             .startup = xg_gpu_started() ? 0 : start_seconds};
+  struct xg_problem q = p->space == XGEMM_SPACE_DEVICE ? *p : xg_gpu_staged(p, NULL);
   if (!xg_is_scale_only(p)) {
-    const struct xg_gkr *kernel;
-    xgemm_status status = xg_gpu_pick(p, card, r->kernel, &kernel, &out->compute);
+    xgemm_status status = choose_kernel(&q, card, r->kernel, out);
     if (status != XGEMM_OK) return status;
-    out->kernel = kernel->name, out->unit = kernel;
-    out->mc = kernel->bm, out->nc = kernel->bn, out->kc = kernel->bk;
-    struct xg_gkr_args args = xg_gpu_args(p, card);
-    if (kernel->split) out->split_k = kernel->split(&args);
-    if (kernel->workspace) out->workspace = kernel->workspace(&args);
   }
   if (p->space != XGEMM_SPACE_DEVICE) {
     out->transfer = xg_gpu_staging_seconds(p);
@@ -84,6 +96,15 @@ static xgemm_status choose(const struct xg_problem *p, const struct xg_request *
   double work = out->compute > out->memory ? out->compute : out->memory;
   out->seconds = work + out->transfer + out->launch;
   return XGEMM_OK;
+}
+
+/* The GPU's part of a description: what was weighed. */
+static int explain(const struct xg_choice *c, const struct xg_problem *p, char *buffer, size_t size)
+{
+  const struct xg_gpu_card *card = c->device >= 0 ? xg_gpu_card(c->device) : xg_gpu_assumed_card();
+  if (xg_is_scale_only(p)) return 0;
+  struct xg_problem q = p->space == XGEMM_SPACE_DEVICE ? *p : xg_gpu_staged(p, NULL);
+  return xg_gpu_explain_pick(&q, card, c->unit, buffer, size);
 }
 
 /* A choice made before CUDA was started names no card. */
@@ -98,14 +119,33 @@ static xgemm_status card_of(const struct xg_choice *c, const struct xg_problem *
   return *card ? XGEMM_OK : xg_fail(XGEMM_NO_DEVICE, "this backend can't, because %s", text);
 }
 
+/* A plan may be run with operands that lie otherwise than those it was made with: then the kernel
+ * is picked again, unless it was forced. */
+static xgemm_status kernel_for(const struct xg_choice *c, const struct xg_problem *p,
+                               const struct xg_request *r, const struct xg_gpu_card *card,
+                               const struct xg_gkr **kernel)
+{
+  *kernel = xg_is_scale_only(p) ? NULL : c->unit;
+  if (!*kernel) return XGEMM_OK;
+  struct xg_gather gather;
+  struct xg_gkr_args args = xg_gpu_args(p, card, &gather);
+  if (!xg_gpu_illegal(*kernel, &args, xg_letter(p->type), card)) return XGEMM_OK;
+  struct xg_gpu_cost cost;
+  return xg_gpu_pick(p, card, r->kernel, kernel, &cost);
+}
+
 static xgemm_status run(const struct xg_choice *c, const struct xg_problem *p,
                         const struct xg_request *r)
 {
   const struct xg_gpu_card *card;
-  const struct xg_gkr *kernel = xg_is_scale_only(p) ? NULL : c->unit;
+  const struct xg_gkr *kernel;
+  int staged = p->space != XGEMM_SPACE_DEVICE;
   xgemm_status status = card_of(c, p, r, &card);
   if (status != XGEMM_OK) return status;
-  if (p->space != XGEMM_SPACE_DEVICE) return xg_gpu_run_staged(card, kernel, p);
+  struct xg_problem q = staged ? xg_gpu_staged(p, NULL) : *p;
+  status = kernel_for(c, &q, r, card, &kernel);
+  if (status != XGEMM_OK) return status;
+  if (staged) return xg_gpu_run_staged(card, kernel, p);
   struct xg_gpu_call call;
   status = xg_gpu_enter(&call, card->id);
   if (status == XGEMM_OK) status = xg_gpu_enqueue(&call, kernel, p, r->stream);
@@ -158,6 +198,7 @@ const struct xg_backend xg_backend_gpu = {
     .ok = ok,
     .choose = choose,
     .run = run,
+    .explain = explain,
     .classify = xg_gpu_classify,
     .kernel_count = kernel_count,
     .kernel_info = kernel_info,

@@ -18,11 +18,12 @@ gpu_sources = \
   gpu/box.c gpu/box.h \
   gpu/classify.c \
   gpu/device.c gpu/device.h \
+  gpu/gather_plan.c gpu/gather.cu gpu/gather.h \
   gpu/gkr.h \
   gpu/gkr_table.c \
   gpu/gpu_backend.c \
   gpu/launch.cuh \
-  gpu/pick.c gpu/pick.h \
+  gpu/pick.c gpu/pick.h gpu/pick_cost.c \
   gpu/scale.cu gpu/scale.h \
   gpu/simt.cuh \
   gpu/staging.c gpu/staging.h

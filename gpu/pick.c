@@ -1,27 +1,42 @@
 #include "pick.h"
 
-#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../common/status.h"
 
-struct xg_gkr_args xg_gpu_args(const struct xg_problem *p, const struct xg_gpu_card *card)
+struct xg_gkr_args xg_gpu_args(const struct xg_problem *p, const struct xg_gpu_card *card,
+                               struct xg_gather *gather)
 {
-  return (struct xg_gkr_args){.m = p->m,
-                              .n = p->n,
-                              .k = p->k,
-                              .alpha = p->alpha,
-                              .beta = p->beta,
-                              .a = p->a.data,
-                              .b = p->b.data,
-                              .c = p->c.data,
-                              .rs_a = p->a.rs,
-                              .cs_a = p->a.cs,
-                              .rs_b = p->b.rs,
-                              .cs_b = p->b.cs,
-                              .rs_c = p->c.rs,
-                              .cs_c = p->c.cs,
-                              .sms = card->sms};
+  struct xg_gkr_args args = {.m = p->m,
+                             .n = p->n,
+                             .k = p->k,
+                             .alpha = p->alpha,
+                             .beta = p->beta,
+                             .a = p->a.data,
+                             .b = p->b.data,
+                             .c = p->c.data,
+                             .rs_a = p->a.rs,
+                             .cs_a = p->a.cs,
+                             .rs_b = p->b.rs,
+                             .cs_b = p->b.cs,
+                             .rs_c = p->c.rs,
+                             .cs_c = p->c.cs,
+                             .sms = card->sms};
+  if (!gather) return args;
+  *gather = xg_gather_plan(&args, xg_sizeof(p->type));
+  if (gather->a) args.a = NULL; /* as aligned as can be; the copy's address comes later */
+  if (gather->b) args.b = NULL;
+  return args;
+}
+
+/* ---------------------------------------------------------------- candidates, legality */
+
+/* Rungs are for reading and timing, and run only by name. */
+static int is_candidate(const struct xg_gkr *kernel, char type)
+{
+  return kernel->type == type && strcmp(kernel->family, "ladder") != 0;
 }
 
 const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args *args, char type,
@@ -33,24 +48,7 @@ const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args
   return kernel->ok(args);
 }
 
-/* A multiprocessor takes ceil(tiles / SMs) tiles. What it reaches of the kernel's efficiency grows
- * with the independent sums that its warps keep in flight: for w warps whose threads hold x sums
- * each, 1 - exp(-w sqrt(x) / 17.6). That was fitted to the sm80 kernels on an H200: w = 2, x = 16
- * gave 0.36 (f64 0.43), w = 4, x = 64 gave 0.82 (f64 0.86), w = 8, x = 64 gave 0.95. */
-double xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_args *args,
-                   const struct xg_gpu_card *card)
-{
-  const double in_flight = 17.6, tile_seconds = 1e-6; /* the first loads, the last stores */
-  double tiles_m = (double)((args->m + kernel->bm - 1) / kernel->bm);
-  double tiles_n = (double)((args->n + kernel->bn - 1) / kernel->bn);
-  double tiles = tiles_m * tiles_n, each = ceil(tiles / card->sms);
-  double sums = (double)kernel->bm * kernel->bn / kernel->threads;
-  double busy = 1 - exp(-each * kernel->threads / 32 * sqrt(sums) / in_flight);
-  double peak = kernel->type == 'd' ? card->peak_d : card->peak_s;
-  double rate = peak / card->sms * kernel->efficiency * busy;
-  double flops = 2.0 * kernel->bm * kernel->bn * (double)args->k;
-  return each * flops / rate + tile_seconds;
-}
+/* ---------------------------------------------------------------- the cheapest */
 
 static const struct xg_gkr *by_name(const char *name)
 {
@@ -59,37 +57,98 @@ static const struct xg_gkr *by_name(const char *name)
   return NULL;
 }
 
-/* Rungs are for reading and timing, and run only by name. */
-static int is_candidate(const struct xg_gkr *kernel)
+static xgemm_status pick_named(const struct xg_gkr_args *args, char type,
+                               const struct xg_gpu_card *card, const char *name,
+                               const struct xg_gkr **kernel)
 {
-  return strcmp(kernel->family, "ladder") != 0;
+  *kernel = by_name(name);
+  if (!*kernel) return xg_fail(XGEMM_UNKNOWN_NAME, "there is no GPU kernel \"%.64s\"", name);
+  const char *why = xg_gpu_illegal(*kernel, args, type, card);
+  return why ? xg_fail(XGEMM_UNSUPPORTED, "kernel %s can't, because %s", name, why) : XGEMM_OK;
 }
 
 xgemm_status xg_gpu_pick(const struct xg_problem *p, const struct xg_gpu_card *card,
-                         const char *name, const struct xg_gkr **kernel, double *seconds)
+                         const char *name, const struct xg_gkr **kernel, struct xg_gpu_cost *cost)
 {
-  struct xg_gkr_args args = xg_gpu_args(p, card);
+  struct xg_gather gather;
+  struct xg_gkr_args args = xg_gpu_args(p, card, &gather);
   char type = xg_letter(p->type);
-  const char *why = NULL;
   if (name) {
-    *kernel = by_name(name);
-    if (!*kernel) return xg_fail(XGEMM_UNKNOWN_NAME, "there is no GPU kernel \"%.64s\"", name);
-    why = xg_gpu_illegal(*kernel, &args, type, card);
-    if (why) return xg_fail(XGEMM_UNSUPPORTED, "kernel %s can't, because %s", name, why);
-    *seconds = xg_gpu_cost(*kernel, &args, card);
-    return XGEMM_OK;
+    xgemm_status status = pick_named(&args, type, card, name, kernel);
+    if (status == XGEMM_OK) *cost = xg_gpu_cost(*kernel, &args, gather.moved, card);
+    return status;
   }
+  const char *why = "none is built";
   *kernel = NULL;
   for (int i = 0; xg_gkr_table[i]; i++) {
     const struct xg_gkr *x = xg_gkr_table[i];
-    if (!is_candidate(x) || x->type != type) continue;
+    if (!is_candidate(x, type)) continue;
     const char *bad = xg_gpu_illegal(x, &args, type, card);
-    double cost = bad ? 0 : xg_gpu_cost(x, &args, card);
-    if (bad)
+    if (bad) {
       why = bad;
-    else if (!*kernel || cost < *seconds)
-      *kernel = x, *seconds = cost;
+      continue;
+    }
+    struct xg_gpu_cost y = xg_gpu_cost(x, &args, gather.moved, card);
+    if (!*kernel || y.seconds < cost->seconds) *kernel = x, *cost = y;
   }
-  if (*kernel) return XGEMM_OK;
-  return xg_fail(XGEMM_UNSUPPORTED, "no GPU kernel can, because %s", why ? why : "none is built");
+  return *kernel ? XGEMM_OK : xg_fail(XGEMM_UNSUPPORTED, "no GPU kernel can, because %s", why);
+}
+
+/* ---------------------------------------------------------------- in words */
+
+struct text {
+  char *buffer;
+  size_t size;
+  int used;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *format, ...)
+{
+  va_list values;
+  va_start(values, format);
+  size_t at = (size_t)t->used < t->size ? (size_t)t->used : t->size;
+  t->used += vsnprintf(t->size ? t->buffer + at : NULL, t->size - at, format, values);
+  va_end(values);
+}
+
+static void say_cost(struct text *t, const struct xg_gkr *kernel, const struct xg_gpu_cost *c)
+{
+  say(t, "%.3g us: arithmetic %.3g, memory %.3g; %.0f tiles of %dx%d, %d on an SM, %.2f waves",
+      1e6 * c->seconds, 1e6 * c->arithmetic, 1e6 * c->memory, c->tiles, kernel->bm, kernel->bn,
+      kernel->blocks, c->waves);
+  if (c->split > 1) say(t, ", k in %d parts", c->split);
+  say(t, ", last wave %.0f %% full, %.0f %% beyond the edges", 100 * c->last_share,
+      100 * c->edge_waste);
+}
+
+int xg_gpu_explain_pick(const struct xg_problem *p, const struct xg_gpu_card *card,
+                        const struct xg_gkr *picked, char *buffer, size_t size)
+{
+  struct text t = {buffer, size, 0};
+  struct xg_gather gather;
+  struct xg_gkr_args args = xg_gpu_args(p, card, &gather);
+  char type = xg_letter(p->type);
+  if (gather.bytes)
+    say(&t, "\n  gathered first:%s%s, %.0f bytes of workspace", gather.a ? " A" : "",
+        gather.b ? " B" : "", (double)gather.bytes);
+  for (int i = 0; xg_gkr_table[i]; i++) {
+    const struct xg_gkr *x = xg_gkr_table[i];
+    if (x != picked && !is_candidate(x, type)) continue;
+    const char *bad = xg_gpu_illegal(x, &args, type, card);
+    say(&t, "\n  %c %s: ", x == picked ? '*' : ' ', x->name);
+    if (bad) {
+      say(&t, "can't, because %s", bad);
+      continue;
+    }
+    struct xg_gpu_cost c = xg_gpu_cost(x, &args, gather.moved, card);
+    say_cost(&t, x, &c);
+  }
+  if (!picked) return t.used;
+  double sums = (double)picked->bm * picked->bn / picked->threads;
+  say(&t,
+      "\n  limits: %d threads of 1024 a block, %d bytes of shared memory, %.0f sums a thread; "
+      "%d blocks: %d of 2048 threads, %d bytes of 233472 on an SM",
+      picked->threads, picked->shared, sums, picked->blocks, picked->blocks * picked->threads,
+      picked->blocks * (picked->shared + 1024));
+  return t.used;
 }

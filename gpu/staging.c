@@ -7,6 +7,7 @@
 #include "../common/env.h"
 #include "../common/status.h"
 #include "box.h"
+#include "gather.h"
 #include "pick.h"
 #include "scale.h"
 
@@ -222,25 +223,54 @@ static struct xg_operand on_card(char *memory, const struct xg_box *box)
   return (struct xg_operand){memory + box->first * (int64_t)box->size, box->card_rs, box->card_cs};
 }
 
-/* A launch that needs workspace, in the order of the stream. */
-static xgemm_status enqueue_with(struct xg_gpu_call *call, const struct xg_gkr *kernel,
-                                 struct xg_gkr_args *args, size_t bytes, cudaStream_t stream)
+struct xg_problem xg_gpu_staged(const struct xg_problem *p, char *memory)
 {
-  xgemm_status status = take_memory(call, stream, bytes, &args->workspace);
-  if (status != XGEMM_OK) return status;
-  status = XG_CUDA(call, (cudaError_t)kernel->launch(args, stream));
-  cudaError_t freed = give_memory(call, stream, args->workspace);
-  return status != XGEMM_OK ? status : xg_cuda_check(call, freed, "cudaFreeAsync");
+  struct stage s = stage_of(p);
+  struct xg_problem q = *p;
+  q.space = XGEMM_SPACE_DEVICE;
+  q.c = on_card(memory + s.at_c, &s.c);
+  if (xg_is_scale_only(p)) return q;
+  q.a = on_card(memory, &s.a), q.b = on_card(memory + s.at_b, &s.b);
+  return q;
+}
+
+/* The operands that pay for it, copied dense to the workspace. */
+static xgemm_status gather(struct xg_gpu_call *call, const struct xg_problem *p,
+                           const struct xg_gather *g, struct xg_gkr_args *args, void *stream)
+{
+  char *to = args->workspace;
+  size_t size = xg_sizeof(p->type);
+  xgemm_status status = XGEMM_OK;
+  if (g->a) {
+    args->a = to;
+    status = XG_CUDA(call, (cudaError_t)xg_gpu_gather(size, p->m, p->k, p->a.data, p->a.rs, p->a.cs,
+                                                      to, stream));
+  }
+  if (g->b && status == XGEMM_OK) {
+    args->b = to + g->at_b;
+    status = XG_CUDA(call, (cudaError_t)xg_gpu_gather(size, p->k, p->n, p->b.data, p->b.rs, p->b.cs,
+                                                      to + g->at_b, stream));
+  }
+  args->workspace = to + g->bytes;
+  return status;
 }
 
 xgemm_status xg_gpu_enqueue(struct xg_gpu_call *call, const struct xg_gkr *kernel,
                             const struct xg_problem *p, void *stream)
 {
-  struct xg_gkr_args args = xg_gpu_args(p, xg_gpu_card(call->card));
+  struct xg_gather g;
+  struct xg_gkr_args args = xg_gpu_args(p, xg_gpu_card(call->card), kernel ? &g : NULL);
   if (!kernel) return XG_CUDA(call, (cudaError_t)xg_gpu_scale(&args, xg_letter(p->type), stream));
-  size_t bytes = kernel->workspace ? kernel->workspace(&args) : 0;
-  if (bytes) return enqueue_with(call, kernel, &args, bytes, stream);
-  return XG_CUDA(call, (cudaError_t)kernel->launch(&args, stream));
+  size_t bytes = g.bytes + (kernel->workspace ? kernel->workspace(&args) : 0);
+  if (!bytes) return XG_CUDA(call, (cudaError_t)kernel->launch(&args, stream));
+  void *memory;
+  xgemm_status status = take_memory(call, stream, bytes, &memory);
+  if (status != XGEMM_OK) return status;
+  args.workspace = memory;
+  status = gather(call, p, &g, &args, stream);
+  if (status == XGEMM_OK) status = XG_CUDA(call, (cudaError_t)kernel->launch(&args, stream));
+  cudaError_t freed = give_memory(call, stream, memory);
+  return status != XGEMM_OK ? status : xg_cuda_check(call, freed, "cudaFreeAsync");
 }
 
 static xgemm_status stage_and_run(struct xg_gpu_call *call, const struct xg_gkr *kernel,
@@ -248,10 +278,8 @@ static xgemm_status stage_and_run(struct xg_gpu_call *call, const struct xg_gkr 
                                   cudaStream_t stream)
 {
   xgemm_status status = XGEMM_OK;
-  struct xg_problem q = *p;
-  q.c = on_card(memory + s->at_c, &s->c);
+  struct xg_problem q = xg_gpu_staged(p, memory);
   if (kernel) {
-    q.a = on_card(memory, &s->a), q.b = on_card(memory + s->at_b, &s->b);
     status = copy(call, &s->a, memory, cudaMemcpyHostToDevice, stream);
     if (status == XGEMM_OK)
       status = copy(call, &s->b, memory + s->at_b, cudaMemcpyHostToDevice, stream);

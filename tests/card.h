@@ -26,10 +26,11 @@ xgemm_problem card_put(const struct product *x, int shift);
 /* C comes back; A and B and all surroundings must be as they were. */
 void card_get(struct product *x);
 
-/* The whole test: expect, run on device operands, compare, the kernel that ran being asserted. */
-void card_must_be_right(struct product *x, int shift, const char *kernel, int exact);
+/* The whole test: expect, run on device operands, compare, the kernel that ran being asserted.
+ * Returns 0 if the kernel is not for such a product: then it has said why and touched nothing. */
+int card_must_be_right(struct product *x, int shift, const char *kernel, int exact);
 /* The same with the operands where they are, in host memory. */
-void card_staged_must_be_right(struct product *x, const char *kernel, int exact);
+int card_staged_must_be_right(struct product *x, const char *kernel, int exact);
 
 void card_ok(cudaError_t error, const char *what);
 #define CARD_OK(call) card_ok(call, #call)
