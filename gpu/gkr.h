@@ -45,8 +45,9 @@ struct xg_gkr {
   int shared;     /* bytes of shared memory per block */
   int blocks;     /* resident on one multiprocessor of an H100 or H200; a test asks the runtime */
   double efficiency; /* share of the peak of the FMA units or Tensor Cores, on large products */
-  double
-      bandwidth; /* share of the copy bandwidth that it streams its operands at; 0: not modelled */
+  double step_ns;    /* a step of k in a block that has a multiprocessor for itself; 0: not known */
+  double fill_us;    /* from a block's start to its first step, and from the last to its end */
+  double bandwidth;  /* share of the copy bandwidth that it streams at; 0: it works in tiles */
 
   /* NULL if legal for this problem, else the reason. */
   const char *(*ok)(const struct xg_gkr_args *args);

@@ -1,10 +1,17 @@
 /* What a kernel is predicted to take.
  *
  * Tiles go to the multiprocessors in rounds: with b blocks resident on each, S multiprocessors hold
- * b S tiles. What a multiprocessor reaches of the kernel's efficiency grows with the independent
- * sums that its warps keep in flight: for w warps whose threads hold x sums each, 1 - exp(-w
- * sqrt(x) / 17.6). That was fitted to the sm80 kernels on an H200: w = 2, x = 16 gave 0.36 (f64
- * 0.43), w = 4, x = 64 gave 0.82 (f64 0.86), w = 8, x = 64 gave 0.95. */
+ * b S tiles. A round fills its pipelines, then goes step by step through k. A step takes what it
+ * takes a lone block (latency: step_ns), or what its arithmetic takes all the blocks of the
+ * multiprocessor together, whichever is longer:
+ *
+ *     round(r) = fill + steps * max(step, r 2 BM BN / (efficiency peak / S)),   r blocks a
+ * multiprocessor
+ *
+ * The three numbers of a kernel are measured: bench/fit_gpu.py fits them to a run of all kernels.
+ * For a kernel without them a rule serves that was fitted to the first sm80 kernels on an H200:
+ * what a multiprocessor reaches of the efficiency grows with the independent sums that its warps
+ * keep in flight, w warps of x sums a thread: 1 - exp(-w sqrt(x) / 17.6). */
 #include <math.h>
 
 #include "pick.h"
@@ -25,10 +32,14 @@ static double round_seconds(const struct xg_gkr *kernel, const struct xg_gpu_car
                             double each, double steps)
 {
   const double in_flight = 17.6;
+  double rate = peak_of(kernel, card) / card->sms * kernel->efficiency;
+  double step = each * 2.0 * kernel->bm * kernel->bn / rate;
+  if (kernel->step_ns > 0) {
+    double alone = 1e-9 * kernel->step_ns;
+    return 1e-6 * kernel->fill_us + steps * (step > alone ? step : alone);
+  }
   double sums = (double)kernel->bm * kernel->bn / kernel->threads;
-  double busy = 1 - exp(-each * kernel->threads / 32 * sqrt(sums) / in_flight);
-  double rate = peak_of(kernel, card) / card->sms * kernel->efficiency * busy;
-  return each * 2.0 * kernel->bm * kernel->bn * steps / rate;
+  return steps * step / (1 - exp(-each * kernel->threads / 32 * sqrt(sums) / in_flight));
 }
 
 /* Kernels see C with its rows contiguous. */
@@ -56,7 +67,7 @@ static void count_tiles(struct xg_gpu_cost *c, const struct xg_gkr *kernel,
 struct xg_gpu_cost xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_args *args,
                                double gathered, const struct xg_gpu_card *card)
 {
-  const double tile_seconds = 1e-6;   /* the first loads, the last stores */
+  const double launch_seconds = 1e-6;
   const double gather_seconds = 3e-6; /* another launch */
   struct xg_gpu_cost c = {0};
   count_tiles(&c, kernel, args, card);
@@ -67,13 +78,14 @@ struct xg_gpu_cost xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_
   c.memory = bytes / (share * card->bandwidth);
   if (kernel->bandwidth > 0) { /* it streams: no tile waits for another */
     c.arithmetic = 2 * m * n * k / (kernel->efficiency * peak_of(kernel, card));
+    c.seconds = 1e-6 * kernel->fill_us;
   } else {
     double full = floor(c.waves), steps = ceil_div(k, c.split);
     double rest = ceil_div(c.tiles - full * card->sms * kernel->blocks, card->sms);
     c.arithmetic = full * round_seconds(kernel, card, kernel->blocks, steps);
     if (rest > 0) c.arithmetic += round_seconds(kernel, card, rest, steps);
   }
-  c.seconds = (c.arithmetic > c.memory ? c.arithmetic : c.memory) + tile_seconds;
+  c.seconds += (c.arithmetic > c.memory ? c.arithmetic : c.memory) + launch_seconds;
   if (gathered > 0) c.seconds += gather_seconds + gathered / (0.8 * card->bandwidth);
   return c;
 }
