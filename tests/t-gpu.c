@@ -226,11 +226,10 @@ static void the_same_bits_again(void **state)
     }
 }
 
-/* What the runtime says of the function that a product would start: nothing in local memory, and as
- * many resident blocks as the cost model believes. */
-static void function_is_as_described(const struct xg_gkr *x, const struct xg_gkr_args *args)
+/* What the runtime says of the function that a product would start: nothing in local memory, and at
+ * least as many resident blocks as the cost model believes. Returns how many. */
+static int function_is_as_described(const struct xg_gkr *x, const struct xg_gkr_args *args)
 {
-  if (x->ok(args)) return;
   struct cudaFuncAttributes f;
   const void *function = x->function(args);
   int blocks = 0, dynamic;
@@ -240,26 +239,35 @@ static void function_is_as_described(const struct xg_gkr *x, const struct xg_gkr
   CARD_OK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic));
   CARD_OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, x->threads,
                                                         (size_t)dynamic));
-  if (blocks != x->blocks || f.localSizeBytes)
+  int good = f.localSizeBytes == 0 && (blocks >= x->blocks || xg_gpu_card(0)->cc != 90);
+  if (!good)
     fprintf(stderr, "%s: %d blocks (described: %d), %d registers, %zu bytes of local memory\n",
             x->name, blocks, x->blocks, f.numRegs, f.localSizeBytes);
-  assert_int_equal(f.localSizeBytes, 0);
-  if (xg_gpu_card(0)->cc == 90) assert_int_equal(blocks, x->blocks);
+  assert_true(good);
+  return blocks;
 }
 
 static void functions_are_as_described(void **state)
 {
   (void)state;
   static const int64_t sizes[] = {4096, 1001, 300, 16};
-  for (int i = 0; xg_gkr_table[i]; i++)
+  for (int i = 0; xg_gkr_table[i]; i++) {
+    const struct xg_gkr *x = xg_gkr_table[i];
+    int least = 0; /* over the layouts */
     for (int s = 0; s < 16; s++) {
       int64_t n = sizes[s / 4];
       struct xg_gkr_args args = {.m = n, .n = n, .k = n, .alpha = 1, .rs_c = n, .cs_c = 1};
       args.rs_a = s & 1 ? 1 : n, args.cs_a = s & 1 ? n : 1;
       args.rs_b = s & 2 ? 1 : n, args.cs_b = s & 2 ? n : 1;
       args.sms = xg_gpu_card(0)->sms;
-      function_is_as_described(xg_gkr_table[i], &args);
+      if (x->ok(&args)) continue;
+      int blocks = function_is_as_described(x, &args);
+      if (!least || blocks < least) least = blocks;
     }
+    if (least && xg_gpu_card(0)->cc == 90 && least != x->blocks)
+      fprintf(stderr, "%s: %d blocks, described: %d\n", x->name, least, x->blocks);
+    if (least && xg_gpu_card(0)->cc == 90) assert_int_equal(least, x->blocks);
+  }
 }
 
 /* Every kernel's line, with its cost or the reason against it. */
