@@ -14,6 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Sizes differ in the tile that suits them. The size of a product is the shorter side of its C. */
+enum xg_size_class {
+  XG_SIZE_ANY,    /* the class that the product falls in */
+  XG_SIZE_SMALL,  /* below 512: 64 x 64, a single buffer; many such products are better batched */
+  XG_SIZE_MEDIUM, /* 512 to 2048: 128 x 128 */
+  XG_SIZE_LARGE,  /* above 2048: 128 x 256 */
+};
+
+static inline enum xg_size_class xg_size_class_of(int64_t m, int64_t n)
+{
+  int64_t side = m < n ? m : n;
+  return side < 512 ? XG_SIZE_SMALL : side <= 2048 ? XG_SIZE_MEDIUM : XG_SIZE_LARGE;
+}
+
 struct xg_gkr_args {
   int64_t m, n, k;
   double alpha, beta;
@@ -24,6 +38,8 @@ struct xg_gkr_args {
   /* Epilogue, for kernels whose descriptor says so: C = relu(alpha*A*B + beta*C + bias). */
   const void *bias; /* NULL, or n elements of C's type, element j added to column j */
   int relu;
+
+  enum xg_size_class size; /* whose tile to take, of kernels that have one for each class */
 
   int sms;         /* multiprocessors of the card */
   void *workspace; /* kernel->workspace(args) bytes, on 256; of this launch alone */

@@ -7,11 +7,11 @@
 
 #include "gkr.h"
 
-/* One product in type T, passed to kernels by value. */
-template <class T> struct xg_product {
+/* One product in type T, of operands of type E, passed to kernels by value. */
+template <class T, class E = T> struct xg_product {
   int64_t m, n, k;
   T alpha, beta;
-  const T *a, *b;
+  const E *a, *b;
   T *c;
   int64_t rs_a, cs_a, rs_b, cs_b, rs_c, cs_c;
 };
@@ -19,9 +19,9 @@ template <class T> struct xg_product {
 /* Kernels are written for a C whose rows are contiguous, so that neighbouring threads write
  * neighbouring columns. A C that lies the other way is the same product seen from the other side,
  * C^T = B^T A^T: nothing but an exchange of arguments. */
-template <class T> xg_product<T> xg_rows_contiguous(const xg_gkr_args *x)
+template <class T, class E = T> xg_product<T, E> xg_rows_contiguous(const xg_gkr_args *x)
 {
-  const T *a = (const T *)x->a, *b = (const T *)x->b;
+  const E *a = (const E *)x->a, *b = (const E *)x->b;
   T *c = (T *)x->c, alpha = (T)x->alpha, beta = (T)x->beta;
   int64_t row = x->rs_c < 0 ? -x->rs_c : x->rs_c, col = x->cs_c < 0 ? -x->cs_c : x->cs_c;
   if (row < col)
@@ -46,7 +46,7 @@ inline const char *xg_grid_ok(const xg_gkr_args *x, int bm, int bn)
   return "C has more tiles than a grid has blocks";
 }
 
-template <class T> int64_t xg_blocks(const xg_product<T> &p, int bm, int bn)
+template <class T, class E> int64_t xg_blocks(const xg_product<T, E> &p, int bm, int bn)
 {
   return xg_tiles(p.m, bm) * xg_tiles(p.n, bn);
 }

@@ -5,6 +5,17 @@ gpu_kernels = \
   gpu/ladder/sgemm_ladder_2_tiled.cu \
   gpu/ladder/dgemm_ladder_1_naive.cu \
   gpu/ladder/dgemm_ladder_2_tiled.cu \
+  gpu/ladder/sgemm_ladder_3_coalesced.cu \
+  gpu/ladder/sgemm_ladder_4_double.cu \
+  gpu/ladder/sgemm_ladder_5_blocked.cu \
+  gpu/ladder/sgemm_ladder_5b_warp.cu \
+  gpu/ladder/sgemm_ladder_6_fused.cu \
+  gpu/ladder/sgemm_ladder_7_vector.cu \
+  gpu/ladder/sgemm_ladder_8_async.cu \
+  gpu/ladder/hgemm_ladder_9_wmma.cu \
+  gpu/ladder/bgemm_ladder_9_wmma.cu \
+  gpu/ladder/hgemm_ladder_9b_mma.cu \
+  gpu/ladder/bgemm_ladder_9b_mma.cu \
   gpu/kernel/sm80/sgemm_sm80_32x32x16.cu \
   gpu/kernel/sm80/sgemm_sm80_128x64x16.cu \
   gpu/kernel/sm80/sgemm_sm80_128x128x16.cu \
@@ -15,6 +26,7 @@ noinst_LTLIBRARIES += libxg_gpu.la
 libxg_core_la_LIBADD += libxg_gpu.la
 
 gpu_sources = \
+  gpu/bias_relu.cu gpu/bias_relu.h \
   gpu/box.c gpu/box.h \
   gpu/classify.c \
   gpu/device.c gpu/device.h \
@@ -22,8 +34,12 @@ gpu_sources = \
   gpu/gkr.h \
   gpu/gkr_table.c \
   gpu/gpu_backend.c \
+  gpu/ladder/copies.cuh gpu/ladder/rung.cuh gpu/ladder/tensor.cuh \
+  gpu/ladder/gemm_ladder_9_wmma.cuh gpu/ladder/gemm_ladder_9b_mma.cuh \
+  gpu/ladder/model.c gpu/ladder/model.h \
   gpu/launch.cuh \
   gpu/pick.c gpu/pick.h gpu/pick_cost.c \
+  gpu/ptx/copy_groups.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mma_sync.cuh \
   gpu/scale.cu gpu/scale.h \
   gpu/simt.cuh \
   gpu/staging.c gpu/staging.h
@@ -35,7 +51,7 @@ libxg_gpu_la_LIBADD = $(CUDA_LIBS)
 else
 libxg_gpu_la_SOURCES = gpu/no_gpu.c
 endif
-EXTRA_DIST += gpu/nvcc-wrapper
+EXTRA_DIST += gpu/nvcc-wrapper gpu/ladder/README.md
 
 CLEANFILES += gpu/gkr_list.h
 gpu/gkr_list.h: Makefile

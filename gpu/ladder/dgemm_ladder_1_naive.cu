@@ -18,7 +18,7 @@
  * answer most of it. The load units do: two load instructions for every FMA, so the FMA units wait
  * for their operands nearly all the time. The next rung reads each element from memory once a tile.
  */
-#include "../launch.cuh"
+#include "rung.cuh"
 
 enum { TILE = 16 }; /* a block is 16 x 16 threads and makes as large a piece of C */
 
@@ -28,9 +28,9 @@ static __global__ void naive(xg_product<double> p)
   int64_t i = tile.row * TILE + threadIdx.x / TILE, j = tile.col * TILE + threadIdx.x % TILE;
   if (i >= p.m || j >= p.n) return;
   const double *a = p.a + i * p.rs_a, *b = p.b + j * p.cs_b;
-  double sum = 0, *c = p.c + i * p.rs_c + j * p.cs_c;
+  double sum = 0;
   for (int64_t k = 0; k < p.k; k++) sum = fma(a[k * p.cs_a], b[k * p.rs_b], sum);
-  *c = xg_finish(p.alpha, sum, p.beta, c);
+  xg_put(p, i, j, sum);
 }
 
 static const char *ok(const xg_gkr_args *args)

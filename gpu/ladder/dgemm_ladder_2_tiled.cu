@@ -19,9 +19,9 @@
  *
  * What limits it. Every FMA still needs two reads, now from shared memory: 2 m n k elements of it.
  * A thread that kept a TM x TN piece of C in registers would need mnk (1/TM + 1/TN): that is the
- * step to the sm80 kernels.
+ * fifth rung.
  */
-#include "../launch.cuh"
+#include "rung.cuh"
 
 enum { TILE = 32 };
 
@@ -39,9 +39,7 @@ static __global__ void tiled(xg_product<double> p)
     for (int q = 0; q < TILE; q++) sum = fma(as[ty][q], bs[q][tx], sum);
     __syncthreads();
   }
-  if (i >= p.m || j >= p.n) return;
-  double *c = p.c + i * p.rs_c + j * p.cs_c;
-  *c = xg_finish(p.alpha, sum, p.beta, c);
+  xg_put(p, i, j, sum);
 }
 
 static const char *ok(const xg_gkr_args *args)

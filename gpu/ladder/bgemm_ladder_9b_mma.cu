@@ -1,0 +1,23 @@
+/* Rung 9b for bf16: Tensor Cores by mma.sync. */
+#include "gemm_ladder_9b_mma.cuh"
+
+using rung = xg_tensor_rung<xg_mma_rung<__nv_bfloat16>>;
+using medium = xg_mma_rung<__nv_bfloat16>::medium;
+
+extern "C" const xg_gkr bgemm_ladder_9b_mma = {
+    .name = "bgemm_ladder_9b_mma",
+    .family = "ladder",
+    .min_cc = 80,
+    .type = 'b',
+    .tensor = 1,
+    .bm = medium::BM,
+    .bn = medium::BN,
+    .bk = medium::BK,
+    .threads = medium::THREADS,
+    .shared = xg_tensor_copies<__nv_bfloat16, medium, XG_ALONG, XG_ACROSS>::SHARED,
+    .blocks = 1,
+    .efficiency = 0.3,
+    .ok = rung::ok,
+    .function = rung::function,
+    .launch = rung::launch,
+};
