@@ -5,6 +5,7 @@
 
 #include "../common/backend.h"
 #include "commands.h"
+#include "device.h"
 #include "options.h"
 #include "report.h"
 #include "timing.h"
@@ -55,7 +56,30 @@ static int add_engine(struct session *s, xgemm_backend backend)
 {
   static const char *const names[] = {"auto", "cpu", "gpu", "ref"};
   if (backend != XGEMM_BACKEND_GPU) return add(s, names[backend], XGB_OWN, backend) ? 0 : -1;
-  return add(s, "gpu+copy", XGB_OWN, backend) && add(s, "gpu", XGB_OWN_DEVICE, backend) ? 0 : -1;
+  if (!s->o->device_only && !add(s, "gpu+copy", XGB_OWN, backend)) return -1;
+  return add(s, "gpu", XGB_OWN_DEVICE, backend) ? 0 : -1;
+}
+
+static int asked_for_type(const struct xgb_bench_options *o, xgemm_type type)
+{
+  for (int i = 0; i < o->type_count; i++)
+    if (o->types[i] == type) return 1;
+  return 0;
+}
+
+/* Every GPU kernel of the types asked for, as candidates; rungs only on request. */
+static int add_candidates(struct session *s)
+{
+  for (int i = 0; i < xg_backend_gpu.kernel_count(); i++) {
+    struct xg_kernel_info kernel = xg_backend_gpu.kernel_info(i);
+    int rung = strcmp(kernel.family, "ladder") == 0;
+    if ((rung && !s->o->ladder_too) || !asked_for_type(s->o, kernel.type)) continue;
+    struct xgb_contestant *x = add(s, kernel.name, XGB_OWN_DEVICE, XGEMM_BACKEND_GPU);
+    if (!x) return -1;
+    x->kernel = kernel.name;
+    x->candidate = 1;
+  }
+  return 0;
 }
 
 static int add_kernel(struct session *s, const char *kernel)
@@ -132,7 +156,9 @@ static int add_all(struct session *s)
   }
   s->ask_auto = cpu && gpu;
   for (int i = 0; i < o->kernel_count && !bad; i++) bad = add_kernel(s, o->kernels[i]);
-  if (s->count == 0 && !bad) bad = add_engine(s, XGEMM_BACKEND_AUTO);
+  if (s->count == 0 && !bad)
+    bad = add_engine(s, o->all_kernels ? XGEMM_BACKEND_GPU : XGEMM_BACKEND_AUTO);
+  if (o->all_kernels && !bad) bad = add_candidates(s);
   if (o->beside_one && !bad) bad = add_one_thread(s);
   if (bad) return xgb_error("more than %d contestants", XGB_MAX_CONTESTANTS);
   for (int i = 0; i < o->peer_count; i++)
@@ -221,8 +247,11 @@ static int run_session(struct session *s, int argc, char **argv)
   xgb_head_fill(&s->head, wants_gpu(s));
   s->head.argc = argc, s->head.argv = argv;
   s->head.peers = s->peers;
-  for (int i = 0; i < s->count; i++)
+  for (int i = 0; i < s->count; i++) {
     snprintf(columns[i].engine, sizeof columns[i].engine, "%s", s->contestants[i].name);
+    columns[i].candidate = s->contestants[i].candidate;
+  }
+  s->head.copy_rate = wants_gpu(s) ? xgb_device_copy_rate() : 0;
   s->head.columns = columns, s->head.column_count = s->count;
   s->head.best_peer = s->o->effort.best_peer;
   s->head.pages = xgb_pages_name(s->o->pages);

@@ -6,7 +6,7 @@
 
 #include "xgemm.h"
 
-enum { XGB_MAX_CONTESTANTS = 18, XGB_NAME = 64, XGB_REASON = 240 };
+enum { XGB_MAX_CONTESTANTS = 64, XGB_NAME = 64, XGB_REASON = 240 };
 
 /* A product in the terms of the BLAS: sizes, transposes, storage. */
 struct xgb_case {
@@ -29,14 +29,23 @@ enum xgb_status {
   XGB_GOOD,        /* verified before and after it was timed */
   XGB_UNSUPPORTED, /* did not run, or another engine than the one asked for would have */
   XGB_WRONG,       /* ran and gave a wrong result: no time is reported */
-  XGB_SLOWER       /* right, but another peer was faster in the first pass */
+  XGB_SLOWER       /* right, but out after a brief look: others were faster */
 };
 
-/* One contestant's part of a row. Times are seconds per call. */
+/* Of a GPU kernel: what the cost model makes of it (gpu/pick_cost.c). */
+struct xgb_weight {
+  int bm, bn, blocks, split, sms, streams;
+  double tiles, peak, bandwidth;
+  double seconds; /* predicted; 0: not a GPU kernel */
+};
+
+/* One contestant's part of a row. Times are seconds per call. On a card `seconds` and what comes
+ * from them are of calls back to back; `replays` of a graph, where calls are short. */
 struct xgb_result {
   char engine[XGB_NAME]; /* "cpu", "gpu", "gpu+copy", "openblas", ... */
   char backend[16];      /* "cpu", "gpu", "ref", "peer" */
-  char kernel[XGB_NAME]; /* registry name, "" for a peer */
+  char kernel[XGB_NAME]; /* registry name; of a peer the function, if it has several; or "" */
+  int candidate;         /* one of --kernels: no column of its own */
   int threads;           /* what the engine says it uses, 0: it does not say */
   enum xgb_status status;
   char reason[XGB_REASON]; /* why not, or what was wrong */
@@ -46,8 +55,13 @@ struct xgb_result {
   long calls;      /* per sample */
   double *seconds; /* one per sample, malloced */
   double median, best;
-  double first_pass;    /* median of the pass that picks the best peer, 0: there was none */
-  double graph;         /* GPU with device operands under 50 us: replay of a CUDA graph, else 0 */
+  double eager;      /* the median, or that of another entry of the peer if it is less */
+  double *replays;   /* one per replay of the graph, malloced */
+  int replay_count;  /* 0: there is no graph */
+  double graph;      /* their median */
+  double first_pass; /* of the brief look that picks the best peer or kernel, 0: there was none */
+  double copy_rate;  /* bytes/s that the card copies, both directions counted; 0: no card's */
+  struct xgb_weight weight;
   double peak;          /* flop/s that its percentage refers to, 0: unknown */
   double bound;         /* the lesser of that and what memory allows, flop/s; 0: unknown */
   double bound_rate;    /* bytes/s of the memory, 0: operands within the last cache */
@@ -60,11 +74,27 @@ struct xgb_row {
   struct xgb_result results[XGB_MAX_CONTESTANTS];
   const char *best_peer; /* the peer that the first pass picked, or NULL */
   char auto_takes[16];   /* the engine AUTO takes for host operands; "" if it was not asked */
+  /* --kernels: the time of the kernel that the library takes over that of the best; 0: not known */
+  double choice;
+  char chosen[XGB_NAME], best_kernel[XGB_NAME];
 };
 
 static inline double xgb_flops(const struct xgb_case *c)
 {
   return 2.0 * (double)c->m * (double)c->n * (double)c->k;
+}
+
+/* A, B and C moved once, C twice if it is also read. */
+static inline double xgb_ideal_bytes(const struct xgb_case *c)
+{
+  double size = c->type == XGEMM_F64 ? 8 : 4, m = (double)c->m, n = (double)c->n, k = (double)c->k;
+  return size * (m * k + k * n + m * n * (c->beta != 0 ? 2 : 1));
+}
+
+/* The time that counts: of calls so short that their launches would be timed, the graph's. */
+static inline double xgb_judged(const struct xgb_result *r)
+{
+  return r->graph > 0 ? r->graph : r->median;
 }
 
 static inline const char *xgb_type_name(xgemm_type type)

@@ -112,29 +112,93 @@ void xgb_device_describe(FILE *out)
   describe_copies(out);
 }
 
+/* Multiply-adds of an SM and clock, from the tables of NVIDIA's programming guide and white papers.
+ * f64: the tensor cores where they are faster (A100, H100): they round as the FMA units do. half:
+ * 16-bit factors, sums in f32. */
+struct units {
+  int cc, f32, f64, half;
+};
+
+static struct units units_of(int cc)
+{
+  static const struct units known[] = {{80, 64, 64, 1024},   {86, 128, 2, 256},
+                                       {87, 128, 2, 256},    {89, 128, 2, 256},
+                                       {90, 128, 128, 2048}, {100, 128, 64, 4096}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i].cc == cc) return known[i];
+  return (struct units){0};
+}
+
+/* Flop/s of `each` multiply-adds of every SM and clock. */
+static double rate_of(int each)
+{
+  if (each == 0) return 0;
+  return 2.0 * each * xgb_device_clock() * xgb_device_sms();
+}
+
 double xgb_device_peak(xgemm_type type)
 {
-  /* Multiply-adds of an SM and clock, from the tables of NVIDIA's programming guide and white
-   * papers. f64: the tensor cores where they are faster (A100, H100): they round as the FMA units
-   * do. */
-  static const struct {
-    int major, minor, f32, f64;
-  } units[] = {{8, 0, 64, 64}, {8, 6, 128, 2},   {8, 7, 128, 2},
-               {8, 9, 128, 2}, {9, 0, 128, 128}, {10, 0, 128, 64}};
-  if (xgb_device_reason()) return 0;
-  int major = attribute(cudaDevAttrComputeCapabilityMajor);
-  int minor = attribute(cudaDevAttrComputeCapabilityMinor);
-  double clock = 1e3 * attribute(cudaDevAttrClockRate);
-  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-    if (units[i].major == major && units[i].minor == minor)
-      return 2.0 * (type == XGEMM_F64 ? units[i].f64 : units[i].f32) * clock *
-             attribute(cudaDevAttrMultiProcessorCount);
-  return 0;
+  struct units units = units_of(xgb_device_cc());
+  return rate_of(type == XGEMM_F64 ? units.f64 : units.f32);
+}
+
+double xgb_device_peak_half(void)
+{
+  return rate_of(units_of(xgb_device_cc()).half);
 }
 
 size_t xgb_device_l2(void)
 {
   return xgb_device_reason() ? 0 : (size_t)attribute(cudaDevAttrL2CacheSize);
+}
+
+int xgb_device_sms(void)
+{
+  return xgb_device_reason() ? 0 : attribute(cudaDevAttrMultiProcessorCount);
+}
+
+double xgb_device_clock(void)
+{
+  return xgb_device_reason() ? 0 : 1e3 * attribute(cudaDevAttrClockRate);
+}
+
+int xgb_device_cc(void)
+{
+  if (xgb_device_reason()) return 0;
+  return 10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+         attribute(cudaDevAttrComputeCapabilityMinor);
+}
+
+struct pair {
+  char *to, *from;
+  size_t bytes;
+};
+
+static int copy_once(void *context, long i)
+{
+  const struct pair *p = context;
+  (void)i;
+  return failed("cudaMemcpyAsync",
+                cudaMemcpyAsync(p->to, p->from, p->bytes, cudaMemcpyDeviceToDevice, stream));
+}
+
+double xgb_device_copy_rate(void)
+{
+  enum { SAMPLES = 7 };
+  static double rate = -1;
+  double seconds[SAMPLES];
+  struct pair p = {.bytes = (size_t)1 << 29};
+  if (rate >= 0) return rate;
+  rate = 0;
+  p.to = xgb_device_alloc(p.bytes), p.from = xgb_device_alloc(p.bytes);
+  int bad = !p.to || !p.from || xgb_device_set(p.from, 1, p.bytes) ||
+            xgb_device_time(copy_once, &p, 1) < 0;
+  for (int i = 0; i < SAMPLES && !bad; i++)
+    bad = (seconds[i] = xgb_device_time(copy_once, &p, 1)) <= 0;
+  if (!bad) rate = 2 * (double)p.bytes / xgb_median(seconds, SAMPLES);
+  xgb_device_free(p.to);
+  xgb_device_free(p.from);
+  return rate;
 }
 
 void *xgb_device_alloc(size_t bytes)
@@ -174,6 +238,19 @@ int xgb_device_download(void *host, const void *device, size_t bytes)
   return copy(host, device, bytes, cudaMemcpyDeviceToHost);
 }
 
+int xgb_device_set(void *device, int byte, size_t bytes)
+{
+  return failed("cudaMemsetAsync", cudaMemsetAsync(device, byte, bytes, stream));
+}
+
+int xgb_device_flush(void)
+{
+  static void *other;
+  size_t bytes = 3 * xgb_device_l2();
+  if (!other) other = xgb_device_alloc(bytes);
+  return other ? xgb_device_set(other, 0, bytes) : -1;
+}
+
 void *xgb_device_stream(void)
 {
   return stream;
@@ -191,30 +268,40 @@ double xgb_device_time(int (*work)(void *context, long i), void *context, long c
   return 1e-3 * milliseconds;
 }
 
+void *xgb_device_capture(int (*work)(void *context, long i), void *context, long calls)
+{
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec = NULL;
+  if (failed("cudaStreamBeginCapture",
+             cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)))
+    return NULL;
+  int bad = 0;
+  for (long i = 0; i < calls && !bad; i++) bad = work(context, i);
+  cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+  if (bad)
+    snprintf(error_text, sizeof error_text, "a call failed while it was captured");
+  else
+    bad = failed("cudaStreamEndCapture", ended);
+  if (!bad) bad = failed("cudaGraphInstantiate", cudaGraphInstantiate(&exec, graph, 0));
+  if (graph) cudaGraphDestroy(graph);
+  cudaGetLastError();
+  if (bad || xgb_device_replay(exec) >= 0) return bad ? NULL : exec; /* the first one uploads it */
+  cudaGraphExecDestroy(exec);
+  return NULL;
+}
+
 static int launch_graph(void *graph, long i)
 {
   (void)i;
   return failed("cudaGraphLaunch", cudaGraphLaunch(graph, stream));
 }
 
-double xgb_device_graph_time(int (*work)(void *context, long i), void *context, long calls,
-                             int repeats)
+double xgb_device_replay(void *graph)
 {
-  enum { MOST = 64 };
-  double seconds[MOST];
-  cudaGraph_t graph = NULL;
-  cudaGraphExec_t exec = NULL;
-  int bad = failed("cudaStreamBeginCapture",
-                   cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  if (bad) return -1;
-  for (long i = 0; i < calls && !bad; i++) bad = work(context, i);
-  if (failed("cudaStreamEndCapture", cudaStreamEndCapture(stream, &graph))) bad = -1;
-  if (!bad) bad = failed("cudaGraphInstantiate", cudaGraphInstantiate(&exec, graph, 0));
-  if (!bad) bad = xgb_device_time(launch_graph, exec, 1) < 0;
-  int count = repeats < MOST ? repeats : MOST;
-  for (int r = 0; r < count && !bad; r++)
-    bad = (seconds[r] = xgb_device_time(launch_graph, exec, 1)) < 0;
-  if (exec) cudaGraphExecDestroy(exec);
-  if (graph) cudaGraphDestroy(graph);
-  return bad ? -1 : xgb_median(seconds, count) / (double)calls;
+  return xgb_device_time(launch_graph, graph, 1);
+}
+
+void xgb_device_graph_free(void *graph)
+{
+  if (graph) cudaGraphExecDestroy(graph);
 }

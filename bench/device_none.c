@@ -27,7 +27,32 @@ double xgb_device_peak(xgemm_type type)
   return 0;
 }
 
+double xgb_device_peak_half(void)
+{
+  return 0;
+}
+
 size_t xgb_device_l2(void)
+{
+  return 0;
+}
+
+int xgb_device_sms(void)
+{
+  return 0;
+}
+
+double xgb_device_clock(void)
+{
+  return 0;
+}
+
+int xgb_device_cc(void)
+{
+  return 0;
+}
+
+double xgb_device_copy_rate(void)
 {
   return 0;
 }
@@ -61,6 +86,17 @@ int xgb_device_download(void *host, const void *device, size_t bytes)
   return -1;
 }
 
+int xgb_device_set(void *device, int byte, size_t bytes)
+{
+  (void)device, (void)byte, (void)bytes;
+  return -1;
+}
+
+int xgb_device_flush(void)
+{
+  return -1;
+}
+
 void *xgb_device_stream(void)
 {
   return NULL;
@@ -72,9 +108,19 @@ double xgb_device_time(int (*work)(void *context, long i), void *context, long c
   return -1;
 }
 
-double xgb_device_graph_time(int (*work)(void *context, long i), void *context, long calls,
-                             int repeats)
+void *xgb_device_capture(int (*work)(void *context, long i), void *context, long calls)
 {
-  (void)work, (void)context, (void)calls, (void)repeats;
+  (void)work, (void)context, (void)calls;
+  return NULL;
+}
+
+double xgb_device_replay(void *graph)
+{
+  (void)graph;
   return -1;
+}
+
+void xgb_device_graph_free(void *graph)
+{
+  (void)graph;
 }

@@ -23,7 +23,18 @@ static int listed(const char *list, const char *word)
   return 0;
 }
 
-/* "max_ns:sq8" looks only at rows of that name, "spread:102?x*" at those whose names match. */
+/* Does the name match one of the patterns, separated by commas? */
+static int matches(const char *patterns, const char *name)
+{
+  char text[256];
+  snprintf(text, sizeof text, "%s", patterns);
+  for (char *save, *one = strtok_r(text, ",", &save); one; one = strtok_r(NULL, ",", &save))
+    if (fnmatch(one, name, 0) == 0) return 1;
+  return 0;
+}
+
+/* "max_ns:sq8" looks only at rows of that name, "spread:102?x*,204?x*" at those whose names match.
+ */
 static int concerns(const struct xgb_goal *g, const struct xgb_json *row)
 {
   char threads[16];
@@ -31,7 +42,7 @@ static int concerns(const struct xgb_goal *g, const struct xgb_json *row)
   snprintf(threads, sizeof threads, "%.0f", xgb_json_number(row, "threads"));
   return (xgb_goal_any(g->type) || listed(g->type, xgb_json_text(row, "type"))) &&
          (xgb_goal_any(g->threads) || listed(g->threads, threads)) &&
-         (!pattern || fnmatch(pattern + 1, xgb_json_text(row, "name"), 0) == 0);
+         (!pattern || matches(pattern + 1, xgb_json_text(row, "name")));
 }
 
 static const struct xgb_json *find_engine(const struct xgb_json *row, const char *engine)
@@ -50,72 +61,115 @@ static const struct xgb_json *good_result(const struct xgb_json *row, const char
   return r && strcmp(xgb_json_text(r, "status"), "good") == 0 ? r : NULL;
 }
 
-static double seconds(const struct xgb_json *r)
-{
-  return xgb_json_number(r, "median_s");
-}
-
 /* ---------------------------------------------------------------- statistics */
 
-enum combine { SMALLEST, LARGEST, MEAN, SPREAD, BEHIND, COUNT };
+enum combine { SMALLEST, LARGEST, MEAN, SPREAD, BEHIND, LAG, COUNT, NEAR };
 
-static double ratio_of(const struct xgb_json *own, const struct xgb_json *peer)
+/* What a value is made of. */
+struct values {
+  const struct xgb_json *row, *own, *peer; /* peer: NULL if there is none */
+};
+
+/* Back to back; of a peer with several entries that of the fastest. */
+static double eager(const struct xgb_json *r)
 {
-  return peer ? seconds(peer) / seconds(own) : NAN;
+  double other = xgb_json_number(r, "eager_s");
+  return other > 0 ? other : xgb_json_number(r, "median_s");
 }
 
-static double ns_of(const struct xgb_json *own, const struct xgb_json *peer)
+static double graph(const struct xgb_json *r)
 {
-  (void)peer;
-  return 1e9 * seconds(own);
+  return xgb_json_number(r, "graph_s");
 }
 
-static double us_of(const struct xgb_json *own, const struct xgb_json *peer)
+/* Of short calls on a card, within a graph. */
+static double seconds(const struct xgb_json *r)
 {
-  (void)peer;
-  return 1e6 * seconds(own);
+  return graph(r) > 0 ? graph(r) : eager(r);
 }
 
-static double percent_of(const struct xgb_json *own, const struct xgb_json *peer)
+static double ratio_of(struct values v)
 {
-  (void)peer;
-  return 100 * xgb_json_number(own, "gflops") / xgb_json_number(own, "peak_gflops");
+  if (!v.peer) return NAN;
+  return graph(v.own) > 0 && graph(v.peer) > 0 ? graph(v.peer) / graph(v.own)
+                                               : eager(v.peer) / eager(v.own);
 }
 
-static double share_of(const struct xgb_json *own, const struct xgb_json *peer)
+static double eager_of(struct values v)
 {
-  (void)peer;
-  return 100 * xgb_json_number(own, "gflops") /
-         xgb_json_number(xgb_json_get(own, "bound"), "gflops");
+  return v.peer ? eager(v.peer) / eager(v.own) : NAN;
 }
 
-static double rate_of(const struct xgb_json *own, const struct xgb_json *peer)
+static double ns_of(struct values v)
 {
-  (void)peer;
-  return xgb_json_number(own, "gflops");
+  return 1e9 * seconds(v.own);
+}
+
+static double us_of(struct values v)
+{
+  return 1e6 * seconds(v.own);
+}
+
+static double percent_of(struct values v)
+{
+  return 100 * xgb_json_number(v.own, "gflops") / xgb_json_number(v.own, "peak_gflops");
+}
+
+static double share_of(struct values v)
+{
+  return 100 * xgb_json_number(v.own, "gflops") /
+         xgb_json_number(xgb_json_get(v.own, "bound"), "gflops");
+}
+
+/* The floor of memory-bound products over our time, with the bytes at 0.88 and 0.92 of the copy
+ * bandwidth. */
+static double floor88_of(struct values v)
+{
+  return 100 * xgb_json_number(xgb_json_get(v.own, "memory_floor"), "share88");
+}
+
+static double floor92_of(struct values v)
+{
+  return 100 * xgb_json_number(xgb_json_get(v.own, "memory_floor"), "share92");
+}
+
+static double choice_of(struct values v)
+{
+  return xgb_json_number(xgb_json_get(v.row, "choice"), "ratio");
+}
+
+static double rate_of(struct values v)
+{
+  return xgb_json_number(v.own, "gflops");
 }
 
 /* Our error over the peer's; where both are exact, or the peer's type has no error, 1. */
-static double error_of(const struct xgb_json *own, const struct xgb_json *peer)
+static double error_of(struct values v)
 {
-  if (!peer) return NAN;
-  double ours = xgb_json_number(own, "rms_error"), theirs = xgb_json_number(peer, "rms_error");
+  if (!v.peer) return NAN;
+  double ours = xgb_json_number(v.own, "rms_error"), theirs = xgb_json_number(v.peer, "rms_error");
   return ours == 0 && theirs == 0 ? 1 : ours / theirs;
 }
 
 static const struct statistic {
   const char *name;
   enum combine combine;
-  double (*value)(const struct xgb_json *own, const struct xgb_json *peer);
+  double (*value)(struct values v);
 } statistics[] = {
     {"min_ratio", SMALLEST, ratio_of},
     {"geomean", MEAN, ratio_of},
+    {"min_eager", SMALLEST, eager_of},
+    {"eager_geomean", MEAN, eager_of},
+    {"min_floor88", SMALLEST, floor88_of},
+    {"min_floor92", SMALLEST, floor92_of},
+    {"choice", NEAR, choice_of},
     {"max_ns", LARGEST, ns_of},
     {"max_us", LARGEST, us_of},
     {"min_percent", SMALLEST, percent_of},
     {"min_share", SMALLEST, share_of},
     {"spread", SPREAD, rate_of},
     {"behind", BEHIND, rate_of},
+    {"lag", LAG, rate_of},
     {"max_error", LARGEST, error_of},
     {"mean_error", MEAN, error_of},
     {"different", COUNT, NULL},
@@ -140,7 +194,8 @@ static double row_value(const struct xgb_goal *g, const struct statistic *s,
   }
   const struct xgb_json *own = good_result(row, g->engine);
   if (!own) return NAN;
-  double value = s->value(own, xgb_goal_any(g->peer) ? NULL : good_result(row, g->peer));
+  double value =
+      s->value((struct values){row, own, xgb_goal_any(g->peer) ? NULL : good_result(row, g->peer)});
   return isfinite(value) && value > 0 ? value : NAN;
 }
 
@@ -148,7 +203,7 @@ static double row_value(const struct xgb_goal *g, const struct statistic *s,
 
 struct tally {
   double value;
-  int rows, bad;
+  int rows, bad, near;                 /* near: at most 1.05 */
   double logs, total, low, high, head; /* head: of the first row */
   char where[128];
 };
@@ -162,7 +217,7 @@ static void name_row(struct tally *t, const struct xgb_json *row)
 
 static int in_groups(const struct statistic *s)
 {
-  return s->combine == SPREAD || s->combine == BEHIND;
+  return s->combine == SPREAD || s->combine == BEHIND || s->combine == LAG;
 }
 
 /* The row that is named is the worst. */
@@ -173,13 +228,15 @@ static void take(struct tally *t, const struct statistic *s, double value,
   t->rows++;
   t->bad += isnan(value);
   if (isnan(value)) return;
-  int low_is_bad = s->combine == SMALLEST || in_groups(s) || s->value == ratio_of;
+  int low_is_bad =
+      s->combine == SMALLEST || in_groups(s) || s->value == ratio_of || s->value == eager_of;
   int worse = first || (low_is_bad ? value < t->low : value > t->high);
   t->head = first ? value : t->head;
   t->low = first || value < t->low ? value : t->low;
   t->high = first || value > t->high ? value : t->high;
   t->logs += s->combine == MEAN ? log(value) : 0;
   t->total += value;
+  t->near += value <= 1.05;
   if (worse) name_row(t, row);
 }
 
@@ -192,6 +249,8 @@ static void conclude(struct tally *t, const struct statistic *s)
              : s->combine == MEAN    ? exp(t->logs / good)
              : s->combine == SPREAD  ? 100 * (t->high / t->low - 1)
              : s->combine == BEHIND  ? 100 * (t->high / t->head - 1)
+             : s->combine == LAG     ? 100 * (t->head / t->low - 1)
+             : s->combine == NEAR    ? 100.0 * t->near / good
                                      : t->total;
 }
 

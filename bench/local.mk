@@ -3,6 +3,7 @@ bench_sources = \
   bench/args.c bench/args.h \
   bench/bench.c \
   bench/bits.c \
+  bench/card.c bench/card.h \
   bench/case.h \
   bench/commands.h \
   bench/contest.c bench/contest.h \
@@ -12,6 +13,9 @@ bench_sources = \
   bench/info.c \
   bench/judge.c \
   bench/json.c bench/json.h \
+  bench/ladder.c bench/ladder.h \
+  bench/ladder_counters.c \
+  bench/ladder_report.c \
   bench/latency.c \
   bench/machine.c bench/machine.h \
   bench/main.c \
@@ -27,16 +31,17 @@ bench_sources = \
   bench/shapes.c bench/shapes.h \
   bench/summary.c bench/summary.h \
   bench/timing.c bench/timing.h \
-  bench/verify.c bench/verify.h
+  bench/verify.c bench/verify.h \
+  bench/weigh.h
 
 bin_PROGRAMS += xgemm
 xgemm_SOURCES = $(bench_sources)
 xgemm_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DXGB_DATADIR='"$(datadir)/xgemm"'
 xgemm_LDADD = libxg_testing.la libxg_core.la
 if HAVE_CUDA
-xgemm_SOURCES += bench/device_cuda.c
+xgemm_SOURCES += bench/device_cuda.c bench/ladder_cuda.c bench/weigh_cuda.c
 else
-xgemm_SOURCES += bench/device_none.c
+xgemm_SOURCES += bench/device_none.c bench/ladder_none.c bench/weigh_none.c
 endif
 
 benchdir = $(datadir)/xgemm
@@ -60,7 +65,7 @@ shapes_DATA = \
   bench/shapes/square_gpu.txt \
   bench/shapes/trans.txt
 EXTRA_DIST += $(bench_DATA) $(shapes_DATA) bench/shapes/cliffs.tsv bench/results bench/render.py \
-  bench/peers.sh bench/peers/mkl.c bench/peers/onednn.c bench/peers/peer.h bench/peers/scipy.c \
+  bench/fit_gpu.py bench/ncu.sh bench/peers.sh bench/peers/mkl.c bench/peers/onednn.c bench/peers/peer.h bench/peers/scipy.c \
   bench/peers/torch.c bench/peers/xsmm.c
 
 # Are the performance goals met by the committed results?

@@ -17,6 +17,7 @@ static const struct {
     {"latency", xgb_latency, "nanoseconds of a small call, and of the first call of a process"},
     {"goals", xgb_goals, "performance goals: check result files, or measure here"},
     {"model", xgb_model, "what the CPU kernels should reach, and what they do"},
+    {"ladder", xgb_ladder, "the GPU kernels of the ladder beside cuBLAS and what paper predicts"},
     {"first-call", xgb_first_call, NULL},
 };
 

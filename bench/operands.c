@@ -1,9 +1,12 @@
 #include "operands.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
+#include "machine.h"
+#include "peaks.h"
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -43,26 +46,47 @@ static int make_room(void **buffer, size_t *room, size_t bytes, enum xgb_pages p
   return 0;
 }
 
-/* Random bits of a stream that is the same in every run (splitmix64). */
-static uint64_t next(uint64_t *state)
+/* Number `i` of a stream of random bits that is the same in every run (splitmix64). */
+static int64_t random_bits(uint64_t seed, size_t i)
 {
-  uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+  uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
+  return (int64_t)(z ^ (z >> 31));
 }
 
+struct filling {
+  void *buffer;
+  size_t count;
+  xgemm_type type;
+  uint64_t seed;
+  int tiny;
+  int threads;
+};
+
 /* In (-1, 1), or a little below the smallest normal number. */
+static void fill_part(void *context, int index)
+{
+  const struct filling *f = context;
+  const double scale_d = f->tiny ? 0x1p-1022 : 1;
+  const float scale_f = f->tiny ? 0x1p-126f : 1;
+  const size_t threads = (size_t)f->threads, part = (size_t)index;
+  const size_t first = f->count / threads * part;
+  const size_t end = part + 1 == threads ? f->count : first + f->count / threads;
+  if (f->type == XGEMM_F64)
+    for (size_t i = first; i < end; i++)
+      ((double *)f->buffer)[i] = (double)random_bits(f->seed, i) * 0x1p-63 * scale_d;
+  else
+    for (size_t i = first; i < end; i++)
+      ((float *)f->buffer)[i] = (float)(random_bits(f->seed, i) >> 32) * 0x1p-31f * scale_f;
+}
+
 static void fill(void *buffer, size_t bytes, xgemm_type type, uint64_t seed, int tiny)
 {
-  const double d = tiny ? 0x1p-1022 : 1;
-  const float f = tiny ? 0x1p-126f : 1;
-  if (type == XGEMM_F64)
-    for (size_t i = 0; i < bytes / sizeof(double); i++)
-      ((double *)buffer)[i] = (double)(int64_t)next(&seed) * 0x1p-63 * d;
-  else
-    for (size_t i = 0; i < bytes / sizeof(float); i++)
-      ((float *)buffer)[i] = (float)((int64_t)next(&seed) >> 32) * 0x1p-31f * f;
+  enum { FEW = 1 << 20 };
+  size_t count = bytes / (type == XGEMM_F64 ? sizeof(double) : sizeof(float));
+  struct filling f = {buffer, count, type, seed, tiny, count < FEW ? 1 : xgb_cores()};
+  xgb_share_out(f.threads, fill_part, &f);
 }
 
 int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c)
@@ -93,6 +117,66 @@ int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c)
   return 0;
 }
 
+/* To nearest, ties to even; |x| < 1. fp16 loses bits below 2^-24. */
+static uint16_t to_half(float x)
+{
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  if (size < 113u << 23) {        /* below 2^-14: subnormal */
+    float grid = fabsf(x) + 0.5f; /* whose last place is 2^-24 */
+    memcpy(&bits, &grid, sizeof bits);
+    return (uint16_t)(sign | (bits - 0x3f000000));
+  }
+  uint32_t rounded = size - (112u << 23) + 0xfff + (size >> 13 & 1);
+  return (uint16_t)(sign | rounded >> 13);
+}
+
+static float from_half(uint16_t half)
+{
+  float sign = half & 0x8000 ? -1 : 1;
+  int exponent = half >> 10 & 31, fraction = half & 1023;
+  return exponent == 0 ? sign * ldexpf((float)fraction, -24)
+                       : sign * ldexpf((float)(1024 + fraction), exponent - 25);
+}
+
+static uint16_t to_bfloat(float x)
+{
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static float from_bfloat(uint16_t narrow)
+{
+  uint32_t bits = (uint32_t)narrow << 16;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+static void *narrow(float *wide, size_t bytes, char type)
+{
+  size_t count = bytes / sizeof *wide;
+  uint16_t *out = malloc(count * sizeof *out + 1);
+  for (size_t i = 0; i < count && out; i++) {
+    out[i] = type == 'h' ? to_half(wide[i]) : to_bfloat(wide[i]);
+    wide[i] = type == 'h' ? from_half(out[i]) : from_bfloat(out[i]);
+  }
+  return out;
+}
+
+int xgb_operands_narrow(struct xgb_operands *o, char type)
+{
+  free(o->a_narrow), free(o->b_narrow);
+  o->a_narrow = o->b_narrow = NULL;
+  if (type != 'h' && type != 'b') return 0;
+  o->a_narrow = narrow(o->a, o->a_bytes, type);
+  o->b_narrow = narrow(o->b, o->b_bytes, type);
+  o->filled[0] = o->filled[1] = 0; /* no longer what they were filled with */
+  return o->a_narrow && o->b_narrow ? 0 : -1;
+}
+
 void xgb_operands_reset(struct xgb_operands *o, const struct xgb_case *c)
 {
   if (c->beta != 0)
@@ -103,29 +187,34 @@ void xgb_operands_reset(struct xgb_operands *o, const struct xgb_case *c)
 
 int xgb_operands_reset_device(struct xgb_operands *o, const struct xgb_case *c)
 {
-  xgb_operands_reset(o, c);
-  return xgb_device_upload(o->c_device, o->c, o->c_bytes);
+  if (c->beta != 0) return xgb_device_upload(o->c_device, o->c_start, o->c_bytes);
+  return xgb_device_set(o->c_device, 0xFF, o->c_bytes);
 }
 
-/* `sets` copies of a host buffer, 256 bytes aligned. */
+/* `sets` copies of a host buffer, 256 bytes aligned; only the room for them if it is NULL. */
 static char *replicate(const void *host, size_t bytes, long sets, size_t *step)
 {
   *step = (bytes + 255) / 256 * 256;
   char *device = xgb_device_alloc(*step * (size_t)sets);
-  if (!device || xgb_device_upload(device, host, bytes)) return device;
-  for (long s = 1; s < sets; s++)
-    if (xgb_device_copy(device + *step * (size_t)s, device, bytes)) return device;
-  return device;
+  if (!device || !host) return device;
+  int bad = xgb_device_upload(device, host, bytes);
+  for (long s = 1; s < sets && !bad; s++)
+    bad = xgb_device_copy(device + *step * (size_t)s, device, bytes);
+  if (!bad) return device;
+  xgb_device_free(device);
+  return NULL;
 }
 
-int xgb_operands_to_device(struct xgb_operands *o, size_t rotate)
+int xgb_operands_to_device(struct xgb_operands *o, const struct xgb_case *c, size_t rotate)
 {
-  enum { MOST_SETS = 1024 };
+  enum { MOST_SETS = 400 };
   size_t each = o->a_bytes + o->b_bytes + o->c_bytes + 1;
-  o->sets = rotate / each < MOST_SETS ? (long)(rotate / each) + 1 : MOST_SETS;
-  o->a_device = replicate(o->a, o->a_bytes, o->sets, &o->a_step);
-  o->b_device = replicate(o->b, o->b_bytes, o->sets, &o->b_step);
-  o->c_device = replicate(o->c, o->c_bytes, o->sets, &o->c_step);
+  o->cold = rotate / each < MOST_SETS;
+  o->sets = o->cold ? (long)(rotate / each) + 1 : MOST_SETS;
+  const int halved = o->a_narrow != NULL;
+  o->a_device = replicate(halved ? o->a_narrow : o->a, o->a_bytes >> halved, o->sets, &o->a_step);
+  o->b_device = replicate(halved ? o->b_narrow : o->b, o->b_bytes >> halved, o->sets, &o->b_step);
+  o->c_device = replicate(c->beta != 0 ? o->c_start : NULL, o->c_bytes, o->sets, &o->c_step);
   return o->a_device && o->b_device && o->c_device ? 0 : -1;
 }
 
@@ -140,6 +229,7 @@ void xgb_operands_free_device(struct xgb_operands *o)
 void xgb_operands_free(struct xgb_operands *o)
 {
   xgb_operands_free_device(o);
+  free(o->a_narrow), free(o->b_narrow);
   void *const buffers[4] = {o->a, o->b, o->c, o->c_start};
   for (int i = 0; i < 4; i++) xgb_pages_free(buffers[i], o->room[i], o->pages);
   memset(o, 0, sizeof *o);

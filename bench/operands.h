@@ -12,8 +12,10 @@ struct xgb_operands {
   size_t a_bytes, b_bytes, c_bytes;
   /* On the card: `sets` copies, set s of X at x_device + s * x_step */
   char *a_device, *b_device, *c_device;
+  void *a_narrow, *b_narrow; /* what goes there instead of A and B: 16-bit copies, or NULL */
   size_t a_step, b_step, c_step;
   long sets;
+  int cold;             /* a set has left the L2 before its turn comes again */
   size_t room[4];       /* bytes of the four host buffers, which are kept from case to case */
   size_t filled[4];     /* bytes of them that are random */
   int filled_type[4];   /* 1 + the type of the random elements, + 100 if tiny */
@@ -26,8 +28,13 @@ void xgb_case_storage(struct xgb_case *c, int64_t pad);
 /* Makes room and random data, uniform in (-1, 1). 0, or -1: out of memory. */
 int xgb_operands_prepare(struct xgb_operands *o, const struct xgb_case *c);
 
-/* Copies them to the card, often enough that the sets together exceed `rotate` bytes. */
-int xgb_operands_to_device(struct xgb_operands *o, size_t rotate);
+/* Rounds A and B (f32) to fp16 ('h') or bf16 ('b') and makes the copies in that type that go to the
+ * card; other types: nothing. 0, or -1: out of memory. */
+int xgb_operands_narrow(struct xgb_operands *o, char type);
+
+/* Copies them to the card, often enough that the sets together exceed `rotate` bytes, but at most
+ * 400 times: o->cold is 0 if they do not. */
+int xgb_operands_to_device(struct xgb_operands *o, const struct xgb_case *c, size_t rotate);
 void xgb_operands_free_device(struct xgb_operands *o);
 
 /* C as before a call: c_start, or NaN everywhere if beta = 0, so that a C that is not written

@@ -59,16 +59,19 @@ static int set_trans(void *options, const char *value)
 
 static int set_backend(void *options, const char *value)
 {
-  static const char *const names[] = {"auto", "cpu", "gpu", "ref", "gpu?", NULL};
+  static const char *const names[] = {"auto", "cpu", "gpu", "ref", "gpu?", "device", NULL};
   static const xgemm_backend ids[] = {XGEMM_BACKEND_AUTO, XGEMM_BACKEND_CPU, XGEMM_BACKEND_GPU,
-                                      XGEMM_BACKEND_REF, XGEMM_BACKEND_GPU};
+                                      XGEMM_BACKEND_REF,  XGEMM_BACKEND_GPU, XGEMM_BACKEND_GPU};
+  enum { OPTIONAL = 4, DEVICE = 5 };
   struct xgb_bench_options *o = options;
   int found[4], count;
   if (read_list("--backend", value, names, found, 4, &count)) return -1;
-  o->backend_count = 0;
-  for (int i = 0; i < count; i++)
-    if (found[i] < 4 || !xg_backend_gpu.available(1))
+  o->backend_count = o->device_only = 0;
+  for (int i = 0; i < count; i++) {
+    o->device_only |= found[i] == DEVICE;
+    if (found[i] != OPTIONAL || !xg_backend_gpu.available(1))
       o->backends[o->backend_count++] = ids[found[i]];
+  }
   return 0;
 }
 
@@ -132,6 +135,17 @@ static int set_kernel(void *options, const char *value)
   return 0;
 }
 
+static int set_kernels(void *options, const char *value)
+{
+  static const char *const names[] = {"all", "ladder", NULL};
+  struct xgb_bench_options *o = options;
+  int found[2], count;
+  if (read_list("--kernels", value, names, found, 2, &count)) return -1;
+  o->all_kernels = 1, o->ladder_too = 0;
+  for (int i = 0; i < count; i++) o->ladder_too |= found[i] == 1;
+  return 0;
+}
+
 static int set_peer(void *options, const char *value)
 {
   struct xgb_bench_options *o = options;
@@ -183,7 +197,15 @@ static int set_beta(void *options, const char *value)
 
 static int set_pad(void *options, const char *value)
 {
-  return set_integer("--pad", value, 0, 1 << 20, &((struct xgb_bench_options *)options)->pad);
+  struct xgb_bench_options *o = options;
+  char text[256], *parts[XGB_MAX_LIST];
+  snprintf(text, sizeof text, "%s", value);
+  int count = xgb_split(text, parts, XGB_MAX_LIST);
+  for (int i = 0; i < count; i++)
+    if (xgb_integer(parts[i], 0, 1 << 20, &o->pads[i])) count = -1;
+  if (count < 1) return xgb_error("--pad %s: whole numbers, separated by commas", value);
+  o->pad_count = count;
+  return 0;
 }
 
 static int set_max_dim(void *options, const char *value)
@@ -295,11 +317,15 @@ const struct xgb_flag xgb_bench_flags[] = {
     {"--trans", "NN,NT,TN,TT", "transposes instead of the shapes' own", set_trans},
     {"--alpha", "X", "default 1, or the shape's own", set_alpha},
     {"--beta", "X", "default 0, or the shape's own", set_beta},
-    {"--pad", "N", "elements added to every leading dimension", set_pad},
+    {"--pad", "0,1", "elements added to every leading dimension (default 0)", set_pad},
     {"--threads", "1,2", "CPU threads (default: what the library takes)", set_threads},
-    {"--backend", "cpu,gpu,ref,auto", "engines (default auto); gpu? if it can be used",
+    {"--backend", "cpu,gpu,ref,auto",
+     "engines (default auto); gpu? if it can be used; device: gpu without the column gpu+copy",
      set_backend},
     {"--kernel", "NAME", "a kernel forced by name, instead of an engine; repeatable", set_kernel},
+    {"--kernels", "all,ladder",
+     "every GPU kernel that is legal, beside the one that is taken; ladder: also the rungs",
+     set_kernels},
     {"--peer", "NAME|PATH", "a library to compare with; NAME? if it is there; repeatable",
      set_peer},
     {"--peers", "DIR",
@@ -339,7 +365,7 @@ static int add_shape(void *options, const char *word)
 static void set_defaults(struct xgb_bench_options *o)
 {
   memset(o, 0, sizeof *o);
-  o->type_count = o->layout_count = o->thread_count = 1;
+  o->type_count = o->layout_count = o->thread_count = o->pad_count = 1;
   o->alpha = 1;
   o->under = 0.92;
   o->effort = (struct xgb_effort){.reps = 5, .min_time = 0.2, .max_time = 20};
@@ -376,7 +402,7 @@ int xgb_bench_parse(struct xgb_bench_options *o, int argc, char **argv)
              : 0;
 }
 
-static int fill_case(const struct xgb_bench_options *o, struct xgb_case *c, int trans)
+static int fill_case(const struct xgb_bench_options *o, struct xgb_case *c, int trans, int64_t pad)
 {
   if (o->trans_count > 0) {
     c->transa = o->trans[trans][0];
@@ -386,29 +412,41 @@ static int fill_case(const struct xgb_bench_options *o, struct xgb_case *c, int 
   if (!c->has_scalars || o->has_beta) c->beta = o->beta;
   int64_t most = c->m > c->n ? c->m : c->n;
   if (c->k > most) most = c->k;
-  xgb_case_storage(c, o->pad);
+  xgb_case_storage(c, pad);
   if (o->max_flops > 0 && xgb_flops(c) > o->max_flops) return 0;
   return o->max_dim == 0 || most <= o->max_dim;
+}
+
+/* One shape with its type, layout and threads: every combination of transposes and pads. */
+static int each_storage(const struct xgb_bench_options *o, const struct xgb_case *shape,
+                        int (*visit)(void *context, const struct xgb_case *c), void *context)
+{
+  int trans_count = o->trans_count > 0 ? o->trans_count : 1;
+  for (int trans = 0; trans < trans_count; trans++)
+    for (int pad = 0; pad < o->pad_count; pad++) {
+      struct xgb_case c = *shape;
+      if (!fill_case(o, &c, trans, o->pads[pad])) continue;
+      int stop = visit(context, &c);
+      if (stop) return stop;
+    }
+  return 0;
 }
 
 int xgb_each_case(const struct xgb_bench_options *o,
                   int (*visit)(void *context, const struct xgb_case *c), void *context)
 {
-  int trans_count = o->trans_count > 0 ? o->trans_count : 1;
   for (int type = 0; type < o->type_count; type++)
     for (int layout = 0; layout < o->layout_count; layout++)
       for (int threads = 0; threads < o->thread_count; threads++)
-        for (int shape = 0; shape < o->shapes.count; shape++)
-          for (int trans = 0; trans < trans_count; trans++) {
-            struct xgb_case c = o->shapes.list[shape];
-            c.type = o->types[type];
-            if (!c.has_layout) c.row_major = o->layouts[layout];
-            if (c.has_layout && layout > 0) continue;
-            if (c.only_type[0] && strcmp(c.only_type, xgb_type_name(c.type)) != 0) continue;
-            c.threads = o->threads[threads];
-            if (!fill_case(o, &c, trans)) continue;
-            int stop = visit(context, &c);
-            if (stop) return stop;
-          }
+        for (int shape = 0; shape < o->shapes.count; shape++) {
+          struct xgb_case c = o->shapes.list[shape];
+          c.type = o->types[type];
+          if (!c.has_layout) c.row_major = o->layouts[layout];
+          if (c.has_layout && layout > 0) continue;
+          if (c.only_type[0] && strcmp(c.only_type, xgb_type_name(c.type)) != 0) continue;
+          c.threads = o->threads[threads];
+          int stop = each_storage(o, &c, visit, context);
+          if (stop) return stop;
+        }
   return 0;
 }

@@ -25,13 +25,17 @@ struct xgb_bench_options {
   int backend_count;
   char kernels[XGB_MAX_LIST][XGB_NAME];
   int kernel_count;
+  int device_only; /* the GPU engine with operands on the card, not also with copies */
+  int all_kernels; /* every GPU kernel as a candidate beside the one that is taken */
+  int ladder_too;  /* among them the rungs */
   char peers[XGB_MAX_PEERS][256];
   int peer_count;
   const char *peers_folder; /* for peer "all"; NULL: $XGB_PEERS */
   enum xgb_via via;
   enum xgb_pages pages;
   int has_pages;
-  int64_t pad, max_dim;
+  int64_t pads[XGB_MAX_LIST], max_dim;
+  int pad_count;
   double max_flops; /* 0: any */
   double under;     /* the summary counts ratios below it */
   struct xgb_effort effort;

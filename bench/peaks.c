@@ -131,6 +131,12 @@ double xgb_quickest(int threads, int rounds, void (*work)(void *, int), void *co
   return crew.best;
 }
 
+void xgb_share_out(int threads, void (*work)(void *, int), void *context)
+{
+  if (threads > 1 && xgb_quickest(threads, 1, work, context) > 0) return;
+  for (int i = 0; i < threads; i++) work(context, i);
+}
+
 /* ---------------------------------------------------------------- the FMA rate */
 
 struct fma_work {

@@ -14,6 +14,10 @@ void xgb_peaks_forget(void);
  * by side; 0 if the threads cannot be had. */
 double xgb_quickest(int threads, int rounds, void (*work)(void *, int), void *context);
 
+/* work(context, 0 .. threads - 1) once, side by side; one after the other if the threads cannot be
+ * had. */
+void xgb_share_out(int threads, void (*work)(void *, int), void *context);
+
 /* "AVX-512", "AVX2+FMA" or "SSE2": what xgb_cpu_peak uses. */
 const char *xgb_cpu_vectors(void);
 

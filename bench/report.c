@@ -11,10 +11,31 @@ void xgb_head_fill(struct xgb_head *head, int gpu)
   xgb_date(head->date, sizeof head->date);
 }
 
+static int comparable(const struct xgb_result *own, const struct xgb_result *other)
+{
+  return own && other && own->status == XGB_GOOD && other->status == XGB_GOOD && own->median > 0;
+}
+
 double xgb_ratio(const struct xgb_result *own, const struct xgb_result *other)
 {
-  if (!own || !other || own->status != XGB_GOOD || other->status != XGB_GOOD) return 0;
-  return own->median > 0 ? other->median / own->median : 0;
+  if (!comparable(own, other)) return 0;
+  return own->graph > 0 && other->graph > 0 ? other->graph / own->graph
+                                            : other->median / own->median;
+}
+
+double xgb_eager_ratio(const struct xgb_result *own, const struct xgb_result *other)
+{
+  if (!comparable(own, other) || own->graph <= 0 || other->graph <= 0) return 0;
+  return other->eager / own->eager;
+}
+
+double xgb_memory_floor(const struct xgb_case *c, const struct xgb_result *r, double share)
+{
+  const double launch = 4e-6;
+  double bytes = xgb_ideal_bytes(c);
+  if (r->copy_rate <= 0 || r->peak <= 0) return 0;
+  if (xgb_flops(c) / r->peak > bytes / r->copy_rate) return 0;
+  return launch + bytes / (share * r->copy_rate);
 }
 
 const struct xgb_result *xgb_find_result(const struct xgb_row *row, const char *engine)

@@ -23,6 +23,7 @@ struct xgb_head {
   const char *pages; /* of the operands, NULL: not said */
   int show_bound;    /* a column for the share of the bound */
   int best_peer;     /* one column for the peer that the first pass picked */
+  double copy_rate;  /* of the card, if there are contestants on it */
 };
 
 /* Machine, version and date. Starts CUDA if `gpu` is 1. */
@@ -50,6 +51,8 @@ void xgb_json_end(FILE *file, char (*crossovers)[256], int count,
                   const struct xgb_summary *summary);
 /* The tail of a file whose run was stopped, where it cannot be rewritten (a pipe). */
 void xgb_json_stop(FILE *file);
+/* After a row that another wrote: closes the file for now. */
+void xgb_json_hold(FILE *file);
 /* A row of `bench --bits`: "equal", "different" or "not computed". */
 void xgb_json_bits(FILE *file, const struct xgb_case *c, const char *verdict, int index);
 /* A string with quotes, escaped. */
@@ -57,8 +60,16 @@ void xgb_json_string(FILE *file, const char *text);
 
 /* ---------------------------------------------------------------- comparing rows */
 
-/* Time of `other` over time of `own` (above 1: own is faster); 0 if either has none. */
+/* Time of `other` over time of `own` (above 1: own is faster); 0 if either has none. Of two that
+ * were replayed as graphs, the graphs'. */
 double xgb_ratio(const struct xgb_result *own, const struct xgb_result *other);
+/* The same of the calls back to back; 0 if they are not both also replayed. */
+double xgb_eager_ratio(const struct xgb_result *own, const struct xgb_result *other);
+
+/* Of a product whose operands take longer to move than its arithmetic takes: the seconds in which
+ * 4 us and the bytes at `share` of the card's copy bandwidth go by. 0: not such a product, or not
+ * known. */
+double xgb_memory_floor(const struct xgb_case *c, const struct xgb_result *r, double share);
 /* The result that a peer is compared with: the first of our own with operands in the same memory.
  */
 const struct xgb_result *xgb_rival(const struct xgb_row *row, const struct xgb_result *peer);

@@ -6,7 +6,7 @@ void xgb_csv_begin(FILE *file)
 {
   fputs("name,type,layout,transa,transb,m,n,k,alpha,beta,threads,engine,backend,kernel,status,"
         "median_seconds,best_seconds,graph_seconds,samples,calls_per_sample,gflops,percent_of_peak,"
-        "error_share_of_bound,reason\n",
+        "gb_per_second,error_share_of_bound,reason\n",
         file);
   fflush(file);
 }
@@ -33,14 +33,16 @@ void xgb_csv_row(FILE *file, const struct xgb_row *row)
     quoted(file, r->engine);
     fprintf(file, ",%s,%s,%s,", r->backend, r->kernel, xgb_status_name(r->status));
     if (r->status == XGB_GOOD && r->median > 0) {
-      double rate = xgb_flops(c) / r->median;
+      double rate = xgb_flops(c) / xgb_judged(r);
       fprintf(file, "%.6e,%.6e,", r->median, r->best);
       if (r->graph > 0) fprintf(file, "%.6e", r->graph);
       fprintf(file, ",%d,%ld,%.4f,", r->samples, r->calls, 1e-9 * rate);
       if (r->peak > 0) fprintf(file, "%.2f", 100 * rate / r->peak);
+      fputc(',', file);
+      if (r->copy_rate > 0) fprintf(file, "%.1f", 1e-9 * xgb_ideal_bytes(c) / xgb_judged(r));
       fprintf(file, ",%.3g,\n", r->worst);
     } else {
-      fputs(",,,,,,,,", file);
+      fputs(",,,,,,,,,", file);
       quoted(file, r->reason);
       fputc('\n', file);
     }

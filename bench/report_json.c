@@ -5,6 +5,7 @@
 
 #include "../common/env.h"
 #include "contest.h"
+#include "device.h"
 #include "report.h"
 #include "timing.h"
 
@@ -102,7 +103,8 @@ static void command(FILE *file, const struct xgb_head *head)
   fputs("  \"command\": [\"xgemm\"", file);
   for (int i = 0; i < head->argc; i++) {
     int output = i > 0 && (strcmp(head->argv[i - 1], "--json") == 0 ||
-                           strcmp(head->argv[i - 1], "--csv") == 0);
+                           strcmp(head->argv[i - 1], "--csv") == 0 ||
+                           strcmp(head->argv[i - 1], "--counters") == 0);
     fputs(", ", file);
     xgb_json_string(file, output ? last_part(head->argv[i]) : head->argv[i]);
   }
@@ -130,6 +132,13 @@ void xgb_json_begin(FILE *file, const struct xgb_head *head)
   command(file, head);
   machine(file, &head->machine);
   environment(file);
+  if (head->copy_rate > 0)
+    fprintf(
+        file,
+        "  \"card\": {\"sms\": %d, \"l2\": %zu, \"copy_gb_s\": %.1f, \"peak_f32_gflops\": %.0f, "
+        "\"peak_f64_gflops\": %.0f},\n",
+        xgb_device_sms(), xgb_device_l2(), 1e-9 * head->copy_rate,
+        1e-9 * xgb_device_peak(XGEMM_F32), 1e-9 * xgb_device_peak(XGEMM_F64));
   fputs("  \"peers\": [", file);
   for (int i = 0; i < head->peer_count; i++) {
     fputs(i ? ", {" : "{", file);
@@ -146,18 +155,55 @@ void xgb_json_begin(FILE *file, const struct xgb_head *head)
   close_for_now(file, unfinished);
 }
 
-static void ratios(FILE *file, const struct xgb_row *row, const struct xgb_result *own)
+static void ratios(FILE *file, const struct xgb_row *row, const struct xgb_result *own,
+                   const char *name,
+                   double (*of)(const struct xgb_result *own, const struct xgb_result *other))
 {
   int count = 0;
-  fputs(", \"ratio\": {", file);
+  fprintf(file, ", \"%s\": {", name);
   for (int i = 0; i < row->count; i++) {
-    double ratio = xgb_ratio(own, &row->results[i]);
-    if (ratio <= 0 || &row->results[i] == own) continue;
+    double ratio = of(own, &row->results[i]);
+    if (ratio <= 0 || &row->results[i] == own || row->results[i].candidate) continue;
     fputs(count++ ? ", " : "", file);
     xgb_json_string(file, row->results[i].engine);
     fprintf(file, ": %.4f", ratio);
   }
   fputs("}", file);
+}
+
+/* What has its operands on the card. */
+static void card(FILE *file, const struct xgb_row *row, const struct xgb_result *r)
+{
+  double bytes = xgb_ideal_bytes(&row->c), time = xgb_judged(r);
+  number(file, "bytes", bytes);
+  number(file, "gb_s", time > 0 ? 1e-9 * bytes / time : 0);
+  number(file, "copy_gb_s", 1e-9 * r->copy_rate);
+  double floor88 = xgb_memory_floor(&row->c, r, 0.88), floor92 = xgb_memory_floor(&row->c, r, 0.92);
+  if (floor88 > 0 && time > 0)
+    fprintf(file, ", \"memory_floor\": {\"share88\": %.4f, \"share92\": %.4f}", floor88 / time,
+            floor92 / time);
+}
+
+/* What the cost model made of it. */
+static void weight(FILE *file, const struct xgb_weight *w)
+{
+  fprintf(file,
+          ", \"model\": {\"bm\": %d, \"bn\": %d, \"blocks\": %d, \"split\": %d, \"sms\": %d, "
+          "\"streams\": %s",
+          w->bm, w->bn, w->blocks, w->split, w->sms, w->streams ? "true" : "false");
+  number(file, "tiles", w->tiles);
+  number(file, "peak", w->peak);
+  number(file, "bandwidth", w->bandwidth);
+  number(file, "seconds", w->seconds);
+  fputs("}", file);
+}
+
+static void samples(FILE *file, const char *name, const double *seconds, int count, int most)
+{
+  int step = count > most ? (count + most - 1) / most : 1;
+  fprintf(file, ", \"%s\": [", name);
+  for (int i = 0; i < count; i += step) fprintf(file, "%s%.6g", i ? ", " : "", seconds[i]);
+  fputs("]", file);
 }
 
 static void result(FILE *file, const struct xgb_row *row, const struct xgb_result *r)
@@ -180,7 +226,8 @@ static void result(FILE *file, const struct xgb_row *row, const struct xgb_resul
   number(file, "median_s", r->median);
   number(file, "best_s", r->best);
   if (r->graph > 0) number(file, "graph_s", r->graph);
-  number(file, "gflops", r->median > 0 ? 1e-9 * xgb_flops(&row->c) / r->median : 0);
+  if (r->graph > 0 && r->eager < r->median) number(file, "eager_s", r->eager);
+  number(file, "gflops", r->median > 0 ? 1e-9 * xgb_flops(&row->c) / xgb_judged(r) : 0);
   if (r->peak > 0) number(file, "peak_gflops", 1e-9 * r->peak);
   if (r->bound > 0) {
     fprintf(file, ", \"bound\": {\"by\": \"%s\"", r->bound_by);
@@ -191,20 +238,32 @@ static void result(FILE *file, const struct xgb_row *row, const struct xgb_resul
   number(file, "error_share_of_bound", r->worst);
   number(file, "rms_error", r->rms);
   fprintf(file, ", \"calls_per_sample\": %ld", r->calls);
-  if (strcmp(r->backend, "peer") != 0) ratios(file, row, r);
+  if (r->copy_rate > 0) card(file, row, r);
+  if (r->weight.seconds > 0) weight(file, &r->weight);
+  if (strcmp(r->backend, "peer") != 0) ratios(file, row, r, "ratio", xgb_ratio);
+  if (strcmp(r->backend, "peer") != 0 && r->graph > 0)
+    ratios(file, row, r, "eager_ratio", xgb_eager_ratio);
+  if (r->copy_rate > 0 && r->reason[0]) { /* why there is no graph */
+    fputs(", ", file);
+    pair(file, "note", r->reason);
+  }
   /* Samples of very short calls number thousands. */
-  int most = row->best_peer ? 11 : 50;
-  int step = r->samples > most ? (r->samples + most - 1) / most : 1;
-  fprintf(file, ", \"samples\": %d, \"samples_s\": [", r->samples);
-  for (int i = 0; i < r->samples; i += step) fprintf(file, "%s%.6g", i ? ", " : "", r->seconds[i]);
-  fputs("]}", file);
+  int most = row->best_peer || r->candidate ? 11 : 50;
+  fprintf(file, ", \"samples\": %d", r->samples);
+  samples(file, "samples_s", r->seconds, r->samples, most);
+  if (r->graph > 0) samples(file, "graph_samples_s", r->replays, r->replay_count, most);
+  fputs("}", file);
 }
 
 static void first_pass(FILE *file, const struct xgb_row *row)
 {
-  int count = 0;
-  fputs(", ", file);
-  pair(file, "best_peer", row->best_peer);
+  int count = 0, any = row->best_peer != NULL;
+  for (int i = 0; i < row->count; i++) any |= row->results[i].first_pass > 0;
+  if (!any) return;
+  if (row->best_peer) {
+    fputs(", ", file);
+    pair(file, "best_peer", row->best_peer);
+  }
   fputs(", \"first_pass_s\": {", file);
   for (int i = 0; i < row->count; i++) {
     if (row->results[i].first_pass <= 0) continue;
@@ -212,6 +271,16 @@ static void first_pass(FILE *file, const struct xgb_row *row)
     xgb_json_string(file, row->results[i].engine);
     fprintf(file, ": %.4g", row->results[i].first_pass);
   }
+  fputs("}", file);
+}
+
+/* What the library took, and what would have been best. */
+static void choice(FILE *file, const struct xgb_row *row)
+{
+  fprintf(file, ", \"choice\": {\"ratio\": %.4f, ", row->choice);
+  pair(file, "chosen", row->chosen);
+  fputs(", ", file);
+  pair(file, "best", row->best_kernel);
   fputs("}", file);
 }
 
@@ -247,15 +316,23 @@ void xgb_json_row(FILE *file, const struct xgb_row *row, int index)
   put_case(file, &row->c, index);
   fputs(", ", file);
   pair(file, "auto_takes", row->auto_takes);
-  if (row->best_peer) first_pass(file, row);
+  first_pass(file, row);
+  if (row->choice > 0) choice(file, row);
   fputs(", \"results\": [\n", file);
   int written = 0;
   for (int i = 0; i < row->count; i++) {
-    if (row->results[i].status == XGB_SLOWER) continue; /* among the first pass's */
+    const struct xgb_result *r = &row->results[i];
+    if (r->status == XGB_SLOWER) continue;                      /* among the first pass's */
+    if (r->candidate && r->status == XGB_UNSUPPORTED) continue; /* illegal here */
     if (written++) fputs(",\n", file);
-    result(file, row, &row->results[i]);
+    result(file, row, r);
   }
   fputs("]}", file);
+  close_for_now(file, unfinished);
+}
+
+void xgb_json_hold(FILE *file)
+{
   close_for_now(file, unfinished);
 }
 

@@ -2,11 +2,14 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../tests/reference.h"
+#include "machine.h"
+#include "peaks.h"
 
 enum { LINES = 4 }; /* rows and columns that are computed in full */
 
@@ -96,12 +99,37 @@ static int multiply_f64(const xgemm_matrix *M, int64_t rows, int64_t cols, const
   return 0;
 }
 
+struct multiplying {
+  const xgemm_matrix *M;
+  int64_t rows, cols;
+  const double *x;
+  double *y, *size;
+  int threads;
+  atomic_int bad;
+};
+
+/* Columns of M are independent of each other. */
+static void multiply_part(void *context, int index)
+{
+  struct multiplying *w = context;
+  const int f64 = w->M->type == XGEMM_F64;
+  int64_t first = w->cols * index / w->threads, end = w->cols * (index + 1) / w->threads;
+  xgemm_matrix part = *w->M;
+  part.data = (char *)part.data + first * part.col_stride * (f64 ? 8 : 4);
+  if (!f64)
+    multiply_f32(&part, w->rows, end - first, w->x, w->y + first, w->size + first);
+  else if (multiply_f64(&part, w->rows, end - first, w->x, w->y + first, w->size + first))
+    atomic_store(&w->bad, 1);
+}
+
 static int multiply(const xgemm_matrix *M, int64_t rows, int64_t cols, const double *x, double *y,
                     double *size)
 {
-  if (M->type == XGEMM_F64) return multiply_f64(M, rows, cols, x, y, size);
-  multiply_f32(M, rows, cols, x, y, size);
-  return 0;
+  const double few = 1e6;
+  struct multiplying w = {.M = M, .rows = rows, .cols = cols, .x = x, .y = y, .size = size};
+  w.threads = (double)rows * (double)cols < few ? 1 : xgb_cores();
+  xgb_share_out(w.threads, multiply_part, &w);
+  return atomic_load(&w.bad) ? -1 : 0;
 }
 
 static double *new_vector(int64_t length)

@@ -49,7 +49,7 @@ if HAVE_CUDA
 libxg_gpu_la_SOURCES = $(gpu_sources) $(gpu_kernels)
 libxg_gpu_la_LIBADD = $(CUDA_LIBS)
 else
-libxg_gpu_la_SOURCES = gpu/no_gpu.c
+libxg_gpu_la_SOURCES = gpu/no_gpu.c gpu/ladder/model.c gpu/ladder/model.h
 endif
 EXTRA_DIST += gpu/nvcc-wrapper gpu/ladder/README.md
 

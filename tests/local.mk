@@ -67,6 +67,7 @@ script_tests = \
   tests/rooms.sh \
   tests/symbols.sh \
   tests/t-bench.sh \
+  tests/t-bench-gpu.sh \
   tests/t-checkgemm-selftest.sh \
   tests/t-instruction-sets.sh \
   tests/t-spills.sh \

@@ -31,6 +31,8 @@ refused 2 'of auto cpu gpu ref' bench --backend tpu m=n=k=4
 refused 2 'of NN NT TN TT' bench --trans NC m=n=k=4
 refused 2 'from 1 on' bench --threads 0 m=n=k=4
 refused 2 'no such kernel' bench --kernel nonsense m=n=k=4
+refused 2 'of all ladder' bench --kernels some m=n=k=4
+refused 2 'whole numbers, separated' bench --pad 0,x m=n=k=4
 refused 2 'known names: cublas openblas' bench --peer nonsense m=n=k=4
 refused 2 'needs a value' bench m=n=k=4 --reps
 refused 2 'no shapes' bench
@@ -61,6 +63,7 @@ counted 3 m=n=k=4:12:4
 counted 4 'm=n=k=2:16:*2'
 counted 8 m=1,5,n=k=7,9,3:4
 counted 2 m=3,n=4,k=5 m=6,n=7,k=8
+counted 6 m=n=k=5,6 --pad 0,1,3
 counted 12 m=n=k=5 --type f32,f64 --layout col,row --trans NN,NT,TT
 grep -q '"5x5x5",f64,row,T,T,5,5,5,' "$work/rows.csv" || fail 'CSV row of the last combination'
 counted 1 m=n=k=8,9 --max-dim 8
@@ -90,6 +93,35 @@ for via in xgemm plan cblas; do counted 1 m=n=k=5 --via $via; done
 CUDA_VISIBLE_DEVICES= "$xgemm" bench $quick --backend cpu,gpu m=n=k=5 >"$work/out" 2>&1 ||
   { fail 'cpu,gpu without a card must exit 0'; cat "$work/out"; }
 grep -q "gpu: this backend can't, because" "$work/out" || { fail 'no reason for the missing GPU'; cat "$work/out"; }
+
+# No number comes from a card that is not there.
+no_number() { # no_number FILE ROWS
+  valid "$1"
+  [ "$(grep -c '"status": "unsupported"' "$1")" = "$2" ] || { fail "$1: not $2 rows without a card"; cat "$1"; }
+  grep -q -e '"status": "good"' -e '_s": ' -e 'gflops' -e '"choice"' -e '"ratio"' "$1" && { fail "$1: a number without a card"; cat "$1"; }
+}
+CUDA_VISIBLE_DEVICES= "$xgemm" bench --backend device --kernels all,ladder --type f32,f64 --peer 'cublas?' m=n=k=5,6 \
+  --json "$work/device.json" >"$work/out" 2>&1 || { fail 'device without a card must exit 0'; cat "$work/out"; }
+no_number "$work/device.json" 4
+grep -q '^shape.* gpu+copy' "$work/out" && fail '--backend device has no column gpu+copy'
+
+# ---- the ladder
+refused 2 'from 1 to 32768' ladder --sizes 0
+refused 2 'of f32 f64 f16 bf16' ladder --type f8
+refused 2 'of NN NT TN TT' ladder --trans NC
+refused 2 'no such rung; there are 1 ' ladder --rung 77
+refused 2 'from 1 to 64' ladder --reps 0
+refused 2 'No such file' ladder --predict --counters "$work/none"
+refused 2 'is not "launch metric value"' ladder --predict --counters "$source/bench/goals.tsv"
+refused 0 'usage: xgemm ladder' ladder --help
+refused 0 '^1 .* sgemm_ladder_1_naive .* only predicted$' ladder --predict --sizes 1024
+CUDA_VISIBLE_DEVICES= "$xgemm" ladder --sizes 64,1024 --type f32 --rung '[12]' --json "$work/ladder.json" >"$work/out" 2>&1 ||
+  { fail 'ladder without a card must exit 0'; cat "$work/out"; }
+no_number "$work/ladder.json" 8
+for field in '"rung": "2"' '"published_percent": 20' '"predicted": {"class": "medium"' '"tiled_bytes": ' '"shared_bytes": ' \
+  '"ideal_intensity": ' '"fill": ' '"complete": true'; do
+  grep -q -e "$field" "$work/ladder.json" || fail "ladder --json: no $field"
+done
 
 # ---- JSON, whole and interrupted
 # shellcheck disable=SC2086
@@ -259,8 +291,31 @@ judged 1 'no such rows' best - 'spread:none*' '<=1e9'
 judged 0 '1 passed' best right max_error '<=99'
 judged 0 '1 passed' best - min_share '>=1e-9'
 judged 1 'no statistic' best - nonsense '>=1'
+# Of short calls on a card the graph counts; the eager figure has statistics of its own.
+card_row() { # card_row NAME EAGER GRAPH PEER_EAGER PEER_GRAPH CHOICE
+  printf '{"name": "%s", "type": "f32", "threads": 1, "choice": {"ratio": %s}, "results": [' "$1" "$6"
+  printf '{"engine": "gpu", "status": "good", "median_s": %s, "graph_s": %s, "gflops": %s, ' "$2" "$3" "$6"
+  printf '"memory_floor": {"share88": 1.1, "share92": 0.9}}, '
+  printf '{"engine": "cublas", "status": "good", "median_s": %s, "graph_s": %s}]}' "$4" "$5"
+}
+{ printf '{"machine": {}, "complete": true, "rows": ['
+  card_row a1 4e-6 2e-6 8e-6 3e-6 1.0; printf ,; card_row b1 6e-6 4e-6 3e-6 4e-6 1.04; printf ,; card_row b2 1e-6 1e-6 1e-6 1e-6 1.2
+  printf ']}\n'; } >"$work/card.here.json"
+valid "$work/card.here.json"
+on_card() { # on_card CODE STATISTIC BOUND
+  printf 'g\tcard\tf32\tgpu\tany\tany\tcublas\t%s\t%s\tnote\n' "$2" "$3" >"$work/goals.tsv"
+  refused "$1" "$2" goals --check "$work" --goals "$work/goals.tsv"
+}
+on_card 0 min_ratio:a* '>=1.49'; on_card 1 min_ratio:a* '>=1.51'
+on_card 0 min_eager:a* '>=1.99'; on_card 1 min_eager '>=0.51'
+on_card 0 min_ratio:a1,b1 '>=0.99'; on_card 0 max_us:b1 '<4.1'
+on_card 0 min_floor88 '>=109'; on_card 1 min_floor92 '>=91'
+on_card 0 choice '>=66'; on_card 1 choice '>=67'; on_card 0 choice:a1,b1 '>=100'
+on_card 0 lag:b* '<=0'; on_card 1 behind:b* '<=15'
 printf 'tiny\t-\tbench m=n=k=4 --backend cpu --reps 1 --min-time 0\nlarge\t-\tbench m=n=k=4\t1000000 cores\n' >"$work/suites.tsv"
+printf 'carded\t-\tbench m=n=k=4 --backend device --reps 1 --min-time 0\ta card\n' >>"$work/suites.tsv"
 judged 0 '1 passed' best - max_us '<1e9'
+[ -e /dev/nvidiactl ] || refused 0 'suite carded is left out: it needs a card' goals --measure --suite carded --out "$work/out.d" --suites "$work/suites.tsv" --goals "$work/goals.tsv"
 refused 0 'suite large is left out' goals --measure --out "$work/out.d" --suites "$work/suites.tsv" --goals "$work/goals.tsv"
 refused 0 'suite tiny took' goals --measure --suite 'ti*' --out "$work/out.d" --suites "$work/suites.tsv" --goals "$work/goals.tsv"
 grep -q 'suite large' "$work/out" && fail 'goals --suite: another suite ran'
