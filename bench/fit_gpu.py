@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The numbers of the GPU cost model, fitted to a run of all kernels.
 
-usage: fit_gpu.py RESULT.json...      (of `xgemm bench --kernels all --json`, e.g. suite gpu-kernels)
+usage: fit_gpu.py RESULT.json... >gpu/fitted_numbers.h
+       (of `xgemm bench --kernels all --json FILE`, e.g. suite gpu-kernels)
 
-For each kernel that works in tiles it prints efficiency, step_ns and fill_us for the descriptor, for
-each that streams efficiency, bandwidth and fill_us, and how well the model then agrees; last, what
-picking by the fitted model would have cost over the rows. gpu/pick_cost.c has the formulas.
+Writes a line for each kernel: efficiency, step_ns and fill_us of one that works in tiles, efficiency,
+fill_us and bandwidth of one that streams; and how well the model then agrees. On stderr, what picking
+by the fitted model costs over the rows. gpu/pick_cost.c has the formulas.
 """
 import json
 import math
@@ -93,26 +94,41 @@ def main():
         for kernel, (seconds, model) in times.items():
             samples.setdefault(kernel, []).append((row, model, seconds, fastest))
     fitted = {}
+    print("/* Written by bench/fit_gpu.py; %s.\n * efficiency, step_ns, fill_us, bandwidth; agreement. */" % stamp())
     for kernel in sorted(samples):
         streams = samples[kernel][0][1]["streams"]
         function = stream_seconds if streams else tile_seconds
-        numbers, e = descend(function, samples[kernel], [0.6, 0.8, 2.0] if streams else [0.8, 20.0, 2.0])
+        start = [0.6, 0.8, 2.0] if streams else [0.8, 20.0, 2.0]
+        numbers, e = descend(function, samples[kernel], start)
         fitted[kernel] = (function, numbers)
-        names = ("efficiency", "bandwidth" if streams else "step_ns", "fill_us")
-        text = ", ".join(".%s = %.3g" % pair for pair in zip(names, numbers))
-        print("%-34s %s,   +-%.0f %% over %d rows" % (kernel, text, 100 * math.sqrt(e), len(samples[kernel])))
+        efficiency, second, fill = numbers
+        fields = (efficiency, 0, fill, second) if streams else (efficiency, second, fill, 0)
+        line = '{"%s", {%s}},' % (kernel, ", ".join("%.3g" % x for x in fields))
+        print("%-72s /* +-%.0f %%, %d rows */" % (line, 100 * math.sqrt(e), len(samples[kernel])))
+    judge(rows, fitted)
+
+
+def stamp():
+    with open(sys.argv[1]) as file:
+        data = json.load(file)
+    machine = data["machine"]
+    name = machine.get("gpu") if isinstance(machine, dict) else machine
+    return "%s, %s" % (name, data["date"])
+
+
+def judge(rows, fitted):
     lost = []
     for row, times in rows:
         fastest = min(times, key=lambda kernel: times[kernel][0])
         chosen = min(times, key=lambda kernel: fitted[kernel][0](row, times[kernel][1], fitted[kernel][1]))
-        ratio = times[chosen][0] / times[fastest][0]
-        lost.append((ratio, row, chosen, fastest))
-    lost.sort(key=lambda x: x[0])
+        lost.append((times[chosen][0] / times[fastest][0], row, chosen, fastest))
+    lost.sort(key=lambda x: -x[0])
     within = sum(1 for x in lost if x[0] <= 1.05) / len(lost)
-    print("picked by this model: within 5 %% of the best kernel in %.1f %% of %d rows" % (100 * within, len(lost)))
-    for ratio, row, chosen, fastest in lost[::-1][:15]:
-        print("  %.2f %s %s %s%s: %s, best %s" % (ratio, row["name"], row["type"], row["transa"],
-                                                  row["transb"], chosen, fastest))
+    print("picked by this model: within 5 %% of the best kernel in %.1f %% of %d rows" % (100 * within, len(lost)),
+          file=sys.stderr)
+    for ratio, row, chosen, fastest in lost[:15]:
+        print("  %.2f %s %s %s%s: %s, best %s" % (ratio, row["name"], row["type"], row["transa"], row["transb"],
+                                                  chosen, fastest), file=sys.stderr)
 
 
 if __name__ == "__main__":

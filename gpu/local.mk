@@ -30,6 +30,7 @@ gpu_sources = \
   gpu/box.c gpu/box.h \
   gpu/classify.c \
   gpu/device.c gpu/device.h \
+  gpu/fitted.c gpu/fitted.h gpu/fitted_numbers.h \
   gpu/gather_plan.c gpu/gather.cu gpu/gather.h \
   gpu/gkr.h \
   gpu/gkr_table.c \

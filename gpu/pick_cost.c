@@ -8,12 +8,13 @@
  *     round(r) = fill + steps * max(step, r 2 BM BN / (efficiency peak / S)),   r blocks a
  * multiprocessor
  *
- * The three numbers of a kernel are measured: bench/fit_gpu.py fits them to a run of all kernels.
- * For a kernel without them a rule serves that was fitted to the first sm80 kernels on an H200:
- * what a multiprocessor reaches of the efficiency grows with the independent sums that its warps
- * keep in flight, w warps of x sums a thread: 1 - exp(-w sqrt(x) / 17.6). */
+ * The three numbers of a kernel are measured: bench/fit_gpu.py fits them to a run of all kernels
+ * (fitted_numbers.h). For a kernel without them a rule serves that was fitted to the first sm80
+ * kernels on an H200: what a multiprocessor reaches of the efficiency grows with the independent
+ * sums that its warps keep in flight, w warps of x sums a thread: 1 - exp(-w sqrt(x) / 17.6). */
 #include <math.h>
 
+#include "fitted.h"
 #include "pick.h"
 
 static double peak_of(const struct xg_gkr *kernel, const struct xg_gpu_card *card)
@@ -31,12 +32,13 @@ static double ceil_div(double x, double y)
 static double round_seconds(const struct xg_gkr *kernel, const struct xg_gpu_card *card,
                             double each, double steps)
 {
+  const struct xg_fitted *x = xg_fitted_numbers(kernel);
   const double in_flight = 17.6;
-  double rate = peak_of(kernel, card) / card->sms * kernel->efficiency;
+  double rate = peak_of(kernel, card) / card->sms * x->efficiency;
   double step = each * 2.0 * kernel->bm * kernel->bn / rate;
-  if (kernel->step_ns > 0) {
-    double alone = 1e-9 * kernel->step_ns;
-    return 1e-6 * kernel->fill_us + steps * (step > alone ? step : alone);
+  if (x->step_ns > 0) {
+    double alone = 1e-9 * x->step_ns;
+    return 1e-6 * x->fill_us + steps * (step > alone ? step : alone);
   }
   double sums = (double)kernel->bm * kernel->bn / kernel->threads;
   return steps * step / (1 - exp(-each * kernel->threads / 32 * sqrt(sums) / in_flight));
@@ -69,16 +71,17 @@ struct xg_gpu_cost xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_
 {
   const double launch_seconds = 1e-6;
   const double gather_seconds = 3e-6; /* another launch */
+  const struct xg_fitted *x = xg_fitted_numbers(kernel);
   struct xg_gpu_cost c = {0};
   count_tiles(&c, kernel, args, card);
   double e = kernel->type == 'd' ? 8 : kernel->type == 's' ? 4 : 2;
   double m = (double)args->m, n = (double)args->n, k = (double)args->k;
-  double share = kernel->bandwidth > 0 ? kernel->bandwidth : 0.85;
+  double share = x->bandwidth > 0 ? x->bandwidth : 0.85;
   double bytes = e * (m * k + k * n) + (e < 4 ? 4 : e) * m * n * (args->beta != 0 ? 2 : 1);
   c.memory = bytes / (share * card->bandwidth);
   if (kernel->bandwidth > 0) { /* it streams: no tile waits for another */
-    c.arithmetic = 2 * m * n * k / (kernel->efficiency * peak_of(kernel, card));
-    c.seconds = 1e-6 * kernel->fill_us;
+    c.arithmetic = 2 * m * n * k / (x->efficiency * peak_of(kernel, card));
+    c.seconds = 1e-6 * x->fill_us;
   } else {
     double full = floor(c.waves), steps = ceil_div(k, c.split);
     double rest = ceil_div(c.tiles - full * card->sms * kernel->blocks, card->sms);
