@@ -70,18 +70,18 @@ static __global__ void __launch_bounds__(S::THREADS) xg_wmma(xg_product<float, E
     __syncthreads(); /* this piece has come, and all are done with the one before */
     start(now ? now - 1 : STAGES - 1, rest - (STAGES - 1) * BK);
     const E *as = stage(now), *bs = as + copies::a::SIZE;
-#pragma unroll
+#pragma unroll 2 /* more would take more registers than there are */
     for (int q = 0; q < BK; q += 16) {
-      fragment<matrix_a, 16, 16, 16, E, layout_a> a[I];
       fragment<matrix_b, 16, 16, 16, E, layout_b> b[J];
-#pragma unroll
-      for (int i = 0; i < I; i++) load_matrix_sync(a[i], as + copies::a::at(wy + 16 * i, q), ROW_A);
 #pragma unroll
       for (int j = 0; j < J; j++) load_matrix_sync(b[j], bs + copies::b::at(wx + 16 * j, q), ROW_B);
 #pragma unroll
-      for (int i = 0; i < I; i++)
+      for (int i = 0; i < I; i++) {
+        fragment<matrix_a, 16, 16, 16, E, layout_a> a;
+        load_matrix_sync(a, as + copies::a::at(wy + 16 * i, q), ROW_A);
 #pragma unroll
-        for (int j = 0; j < J; j++) mma_sync(sum[i][j], a[i], b[j], sum[i][j]);
+        for (int j = 0; j < J; j++) mma_sync(sum[i][j], a, b[j], sum[i][j]);
+      }
     }
     now = now + 1 == STAGES ? 0 : now + 1;
   }
