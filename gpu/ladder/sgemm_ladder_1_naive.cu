@@ -17,6 +17,8 @@
  * What limits it. Not device memory: neighbouring warps ask for the same elements and the caches
  * answer most of it. The load units do: two load instructions for every FMA, so the FMA units wait
  * for their operands nearly all the time. The next rung reads each element from memory once a tile.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 4.9 / 5.3 / 4.8 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 

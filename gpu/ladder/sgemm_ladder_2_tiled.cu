@@ -20,6 +20,8 @@
  * What limits it. Every FMA still needs two reads, now from shared memory: 2 m n k elements of it.
  * A thread that kept a TM x TN piece of C in registers would need mnk (1/TM + 1/TN): that is the
  * fifth rung.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 8.6 / 8.9 / 9.0 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 

@@ -21,6 +21,9 @@
  * What limits it. As rung 2, shared-memory reads. On operands that lie the right way (row-major A
  * and B) there is nothing to gain: rung 2 is coalesced there and has no conflict. The gain shows
  * where neighbouring lanes of rung 2 stride: A or B transposed.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 8.7 / 9.1 / 9.1 (cuBLAS 35.0 / 50.4 / 51.2). With
+ * A or B transposed 8.7 at 4096, rung 2 5.9.
  */
 #include "rung.cuh"
 
@@ -87,7 +90,7 @@ extern "C" const xg_gkr sgemm_ladder_3_coalesced = {
     .threads = TILE * TILE,
     .shared = 2 * TILE * ROW * sizeof(float),
     .blocks = 2048 / (TILE * TILE),
-    .efficiency = 0.135,
+    .efficiency = 0.137,
     .ok = ok,
     .function = function,
     .launch = launch,

@@ -15,6 +15,8 @@
  * What limits it. As rungs 2 and 3, shared-memory reads: every FMA still takes two elements from
  * there, and the load units are busy 90 % of the time. Two blocks on a multiprocessor hid most of
  * each other's waiting already, so that the gain is a few per cent.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 8.8 / 9.0 / 9.3 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 
@@ -90,7 +92,7 @@ extern "C" const xg_gkr sgemm_ladder_4_double = {
     .threads = TILE * TILE,
     .shared = 4 * TILE * ROW * sizeof(float),
     .blocks = 2048 / (TILE * TILE),
-    .efficiency = 0.135,
+    .efficiency = 0.14,
     .ok = ok,
     .function = function,
     .launch = launch,

@@ -18,6 +18,8 @@
  * What limits it. Shared memory still: lanes tx = 0, 1, .. read 32 bytes apart, so that a 16-byte
  * load of B meets every bank it uses twice, 8 passes for a warp, of A 2. And the copies, one
  * element at a time, take issue slots.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 14.0 / 35.4 / 39.5 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 
@@ -99,7 +101,7 @@ extern "C" const xg_gkr sgemm_ladder_5_blocked = {
     .threads = medium::THREADS,
     .shared = medium::SHARED,
     .blocks = medium::BLOCKS,
-    .efficiency = 0.5,
+    .efficiency = 0.59,
     .ok = ok,
     .function = function,
     .launch = launch,

@@ -22,6 +22,8 @@
  * What limits it. Issue slots: 64 FMAs come with 4 loads and with the copies' instructions, which
  * move one element each. And stores of C: a store of one element a lane leaves gaps of 12 bytes, so
  * that each sector of 32 bytes is written 4 times.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 16.1 / 39.4 / 42.1 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 
@@ -117,7 +119,7 @@ extern "C" const xg_gkr sgemm_ladder_5b_warp = {
     .threads = medium::THREADS,
     .shared = medium::SHARED,
     .blocks = medium::BLOCKS,
-    .efficiency = 0.5,
+    .efficiency = 0.63,
     .ok = ok,
     .function = function,
     .launch = launch,

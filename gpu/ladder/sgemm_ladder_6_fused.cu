@@ -17,6 +17,9 @@
  *
  * bias[j] belongs to column j of C. If the product is taken from its other side
  * (xg_rows_contiguous) that column is a row.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 16.1 / 39.5 / 42.1,
+ * with both steps or none (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 
@@ -143,7 +146,7 @@ extern "C" const xg_gkr sgemm_ladder_6_fused = {
     .threads = medium::THREADS,
     .shared = medium::SHARED,
     .blocks = medium::BLOCKS,
-    .efficiency = 0.5,
+    .efficiency = 0.63,
     .ok = ok,
     .function = function,
     .launch = launch,

@@ -18,6 +18,8 @@
  *
  * What limits it. Issue slots, and that a thread's loads pass through its registers: what is under
  * way is one piece, held in registers that the sums could use.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 18.3 / 45.1 / 48.4 (cuBLAS 35.0 / 50.4 / 51.2).
  */
 #include "rung.cuh"
 
@@ -180,7 +182,7 @@ extern "C" const xg_gkr sgemm_ladder_7_vector = {
     .threads = medium::THREADS,
     .shared = medium::SHARED,
     .blocks = medium::BLOCKS,
-    .efficiency = 0.5,
+    .efficiency = 0.72,
     .ok = ok,
     .function = function,
     .launch = launch,

@@ -19,6 +19,9 @@
  * what the counters of an H200 miss in issue slots is 3 for every load of 4 registers: a step of k
  * takes about TM*TN + TM + TN slots, so that 8 x 8 reaches 80 % at most and 16 x 8, with all
  * registers taken, 84. Then the copies' instructions, 3 to 6 %.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 23.0 / 47.8 / 50.5 (cuBLAS 35.0 / 50.4 / 51.2).
+ * At 1024 the 64 tiles can reach 64/132 of the peak: 30.7.
  */
 #include "copies.cuh"
 
@@ -153,7 +156,7 @@ extern "C" const xg_gkr sgemm_ladder_8_async = {
     .threads = medium::THREADS,
     .shared = medium::SHARED,
     .blocks = medium::BLOCKS,
-    .efficiency = 0.72,
+    .efficiency = 0.75,
     .ok = ok,
     .function = function,
     .launch = launch,
