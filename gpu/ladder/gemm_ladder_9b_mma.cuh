@@ -25,6 +25,9 @@
  * What limits it. mma.sync itself: a warp brings all operands in registers, and its peak on Hopper
  * is about 60 % of the Tensor Cores'. wgmma, for four warps together, reads them from shared
  * memory.
+ *
+ * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: fp16 142 / 312 / 432 (cuBLAS 321 / 642 / 749),
+ * bf16 142 / 313 / 439 (323 / 656 / 777).
  */
 #ifndef XG_GEMM_LADDER_9B_MMA_CUH
 #define XG_GEMM_LADDER_9B_MMA_CUH

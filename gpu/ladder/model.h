@@ -1,7 +1,8 @@
 /* What paper says of the rungs of the ladder: work, traffic and tiles, to be printed beside what a
  * card measured. Plain C, no CUDA.
  *
- * For C (m x n) = A (m x k) B (k x n), elements of e bytes, block tile BM x BN, thread tile TM x TN:
+ * For C (m x n) = A (m x k) B (k x n), elements of e bytes, block tile BM x BN, thread tile TM x
+ * TN:
  *
  *     flops             2 mnk, whatever the kernel
  *     device memory     ideal  e (mk + kn + mn)                   each matrix moved once
@@ -11,15 +12,17 @@
  *                       rows and columns of C together are WM x WN
  *
  * (n/BN, m/BM rounded up; beta != 0: C is moved twice.) What the L2 catches of the block tile's
- * re-reads puts the measured figure between ideal and tiled; writes that it still holds when a kernel
- * ends are not counted, which shows where C is smaller than the L2. The mma rungs read fragments for
- * a whole warp at once: TM x TN is the warp's tile.
+ * re-reads puts the measured figure between ideal and tiled; writes that it still holds when a
+ * kernel ends are not counted, which shows where C is smaller than the L2. The mma rungs read
+ * fragments for a whole warp at once: TM x TN is the warp's tile.
  *
  * Counters of Nsight Compute that say the same:
  *     device memory     dram__bytes_read.sum + dram__bytes_write.sum
  *     read by threads   512 bytes * smsp__inst_executed_op_shared_ld.sum: from rung 5 on every load
  *                       is one of 16 bytes (rungs 2 to 4: 32 of 4 bytes for 8 of 16)
- *     delivered         smsp__sass_data_bytes_mem_shared_op_ld.sum, of ldmatrix .._op_ldsm.sum */
+ *     delivered         smsp__sass_data_bytes_mem_shared_op_ld.sum, of ldmatrix .._op_ldsm.sum
+ * nvcc puts 3 loads that load nothing before a piece's asynchronous copies: rung 8 executes 9 %
+ * more than it reads with. WMMA makes ldmatrix for fp16, ordinary loads for bf16. */
 #ifndef XG_LADDER_MODEL_H
 #define XG_LADDER_MODEL_H
 
@@ -44,9 +47,9 @@ struct xg_rung {
   const char *number; /* "1", "5b" */
   const char *kernel; /* descriptor, "sgemm_ladder_1_naive" */
   const char *idea;
-  char type;                         /* as in struct xg_gkr */
-  int published;                     /* per cent of cuBLAS, as published for an RTX 3080; 0: not */
-  struct xg_rung_tile tile[3];       /* small, medium, large; rungs 1 to 4 have one for all */
+  char type;                   /* as in struct xg_gkr */
+  int published;               /* per cent of cuBLAS, as published for an RTX 3080; 0: not */
+  struct xg_rung_tile tile[3]; /* small, medium, large; rungs 1 to 4 have one for all */
 };
 
 /* The rungs in the order they are read in; the list ends with a kernel of NULL. */
@@ -56,17 +59,17 @@ extern const struct xg_rung xg_ladder[];
 const struct xg_rung *xg_rung_of(const char *kernel);
 
 struct xg_rung_model {
-  enum xg_size_class size;   /* the product's own, or the one forced */
-  struct xg_rung_tile tile;  /* of that class */
+  enum xg_size_class size;  /* the product's own, or the one forced */
+  struct xg_rung_tile tile; /* of that class */
   double flops;
-  double ideal_bytes;        /* device memory */
+  double ideal_bytes; /* device memory */
   double tiled_bytes;
-  double shared_bytes;       /* shared memory, read by threads; 0 where none is used */
-  double delivered_bytes;    /* the same, once a warp */
-  double ideal_intensity;    /* flop per byte of device memory */
+  double shared_bytes;    /* shared memory, read by threads; 0 where none is used */
+  double delivered_bytes; /* the same, once a warp */
+  double ideal_intensity; /* flop per byte of device memory */
   double tiled_intensity;
-  double tiles, waves;       /* blocks; rounds of one block a multiprocessor, rounded up */
-  double fill;               /* tiles / (waves * sms): the share of the peak that can be reached */
+  double tiles, waves; /* blocks; rounds of one block a multiprocessor, rounded up */
+  double fill;         /* tiles / (waves * sms): the share of the peak that can be reached */
 };
 
 /* `size` XG_SIZE_ANY: the product's own class. `beta`: 0 or not. `sms`: multiprocessors, 132. */
