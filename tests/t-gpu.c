@@ -227,7 +227,8 @@ static void the_same_bits_again(void **state)
 }
 
 /* What the runtime says of the function that a product would start: nothing in local memory, and at
- * least as many resident blocks as the cost model believes. Returns how many. */
+ * least as many resident blocks as the cost model believes (it never weighs a rung). Returns how
+ * many. */
 static int function_is_as_described(const struct xg_gkr *x, const struct xg_gkr_args *args)
 {
   struct cudaFuncAttributes f;
@@ -239,7 +240,8 @@ static int function_is_as_described(const struct xg_gkr *x, const struct xg_gkr_
   CARD_OK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic));
   CARD_OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, x->threads,
                                                         (size_t)dynamic));
-  int good = f.localSizeBytes == 0 && (blocks >= x->blocks || xg_gpu_card(0)->cc != 90);
+  int counts = xg_gpu_card(0)->cc == 90 && strcmp(x->family, "ladder") != 0;
+  int good = f.localSizeBytes == 0 && (blocks >= x->blocks || !counts);
   if (!good)
     fprintf(stderr, "%s: %d blocks (described: %d), %d registers, %zu bytes of local memory\n",
             x->name, blocks, x->blocks, f.numRegs, f.localSizeBytes);
@@ -264,9 +266,10 @@ static void functions_are_as_described(void **state)
       int blocks = function_is_as_described(x, &args);
       if (!least || blocks < least) least = blocks;
     }
-    if (least && xg_gpu_card(0)->cc == 90 && least != x->blocks)
+    if (!least || xg_gpu_card(0)->cc != 90 || !strcmp(x->family, "ladder")) continue;
+    if (least != x->blocks)
       fprintf(stderr, "%s: %d blocks, described: %d\n", x->name, least, x->blocks);
-    if (least && xg_gpu_card(0)->cc == 90) assert_int_equal(least, x->blocks);
+    assert_int_equal(least, x->blocks);
   }
 }
 
