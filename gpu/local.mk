@@ -20,7 +20,18 @@ gpu_kernels = \
   gpu/kernel/sm80/sgemm_sm80_128x64x16.cu \
   gpu/kernel/sm80/sgemm_sm80_128x128x16.cu \
   gpu/kernel/sm80/dgemm_sm80_32x32x16.cu \
-  gpu/kernel/sm80/dgemm_sm80_128x64x8.cu
+  gpu/kernel/sm80/dgemm_sm80_128x64x8.cu \
+  gpu/kernel/sm80/sgemm_sm80_gemv.cu \
+  gpu/kernel/sm80/sgemm_sm80_thin8.cu \
+  gpu/kernel/sm80/sgemm_sm80_thin16.cu \
+  gpu/kernel/sm80/sgemm_sm80_thin16_columns.cu \
+  gpu/kernel/sm80/sgemm_sm80_thin32.cu \
+  gpu/kernel/sm80/sgemm_sm80_dot.cu \
+  gpu/kernel/sm80/sgemm_sm80_shallow.cu \
+  gpu/kernel/sm80/dgemm_sm80_gemv.cu \
+  gpu/kernel/sm80/dgemm_sm80_thin8.cu \
+  gpu/kernel/sm80/dgemm_sm80_thin16.cu \
+  gpu/kernel/sm80/dgemm_sm80_dot.cu
 
 noinst_LTLIBRARIES += libxg_gpu.la
 libxg_core_la_LIBADD += libxg_gpu.la
@@ -38,7 +49,8 @@ gpu_sources = \
   gpu/ladder/copies.cuh gpu/ladder/rung.cuh gpu/ladder/tensor.cuh \
   gpu/ladder/gemm_ladder_9_wmma.cuh gpu/ladder/gemm_ladder_9b_mma.cuh \
   gpu/ladder/model.c gpu/ladder/model.h \
-  gpu/launch.cuh \
+  gpu/launch.cuh gpu/loads.cuh \
+  gpu/dot.cuh gpu/gemv.cuh gpu/parts.cuh gpu/shallow.cuh gpu/slab.cuh \
   gpu/pick.c gpu/pick.h gpu/pick_cost.c \
   gpu/ptx/copy_groups.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mma_sync.cuh \
   gpu/scale.cu gpu/scale.h \
