@@ -31,7 +31,14 @@ gpu_kernels = \
   gpu/kernel/sm80/dgemm_sm80_gemv.cu \
   gpu/kernel/sm80/dgemm_sm80_thin8.cu \
   gpu/kernel/sm80/dgemm_sm80_thin16.cu \
-  gpu/kernel/sm80/dgemm_sm80_dot.cu
+  gpu/kernel/sm80/dgemm_sm80_dot.cu \
+  gpu/kernel/sm80/dgemm_sm80_mma_64x64x16.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_16x32x64.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_32x32x32.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_32x64x64.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_64x64x16.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_64x64x32.cu \
+  gpu/kernel/sm90/dgemm_sm90_mma_128x128x16.cu
 
 noinst_LTLIBRARIES += libxg_gpu.la
 libxg_core_la_LIBADD += libxg_gpu.la
@@ -51,6 +58,7 @@ gpu_sources = \
   gpu/ladder/model.c gpu/ladder/model.h \
   gpu/launch.cuh gpu/loads.cuh \
   gpu/dot.cuh gpu/gemv.cuh gpu/parts.cuh gpu/shallow.cuh gpu/slab.cuh \
+  gpu/mma_f64.cuh gpu/mma_f64_copy.cuh gpu/mma_f64_launch.cuh gpu/mma_f64_out.cuh gpu/mma_f64_ptx.cuh \
   gpu/pick.c gpu/pick.h gpu/pick_cost.c \
   gpu/ptx/copy_groups.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mma_sync.cuh \
   gpu/scale.cu gpu/scale.h \
