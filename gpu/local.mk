@@ -38,7 +38,9 @@ gpu_kernels = \
   gpu/kernel/sm90/dgemm_sm90_mma_32x64x64.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_64x64x16.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_64x64x32.cu \
-  gpu/kernel/sm90/dgemm_sm90_mma_128x128x16.cu
+  gpu/kernel/sm90/dgemm_sm90_mma_128x128x16.cu \
+  gpu/kernel/sm90/sgemm_sm90_128x64x32.cu \
+  gpu/kernel/sm90/sgemm_sm90_128x256x32.cu
 
 noinst_LTLIBRARIES += libxg_gpu.la
 libxg_core_la_LIBADD += libxg_gpu.la
@@ -62,8 +64,14 @@ gpu_sources = \
   gpu/pick.c gpu/pick.h gpu/pick_cost.c \
   gpu/ptx/copy_groups.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mma_sync.cuh \
   gpu/scale.cu gpu/scale.h \
+  gpu/ptx/cp_async.cuh \
+  gpu/ptx/mbarrier.cuh \
+  gpu/ptx/setmaxnreg.cuh \
+  gpu/ptx/tma.cuh \
   gpu/simt.cuh \
-  gpu/staging.c gpu/staging.h
+  gpu/sm90_ring.cuh gpu/sm90_simt.cuh gpu/sm90_stream.cuh \
+  gpu/staging.c gpu/staging.h \
+  gpu/tmap.cu gpu/tmap.h
 
 libxg_gpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 if HAVE_CUDA
