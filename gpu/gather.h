@@ -1,9 +1,13 @@
-/* Operands without a unit stride, copied dense before the product.
+/* Operands copied before the product, because every kernel would read them badly and often.
  *
- * A kernel reads such an operand a sector (32 bytes) an element, and again for every tile that
- * needs it. Where it is needed often enough, one pass that reads each sector once and writes a
- * dense copy costs less. Which operands are gathered follows from the shape and the strides alone.
- */
+ *   gathered  no unit stride: each element costs a sector (32 bytes), again for every tile that
+ *             needs it. The copy is dense along the dimension whose elements are nearer.
+ *   turned    f32, large, both operands contiguous along k and off the 16-byte borders: they could
+ *             only be copied element by element, each to another row of shared memory, and one
+ *             multiprocessor's loads do not keep up with its FMAs. One of them is copied with its
+ *             rows and columns exchanged: 1 to 2 % of the product's time.
+ *
+ * What is copied follows from shape, strides and alignment alone. */
 #ifndef XG_GPU_GATHER_H
 #define XG_GPU_GATHER_H
 
@@ -22,10 +26,10 @@ struct xg_gather xg_gather_plan(struct xg_gkr_args *args, size_t size);
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Copies rows x cols elements of `size` bytes at x[i*rs + j*cs] to `to`, dense, with the strides
- * that xg_gather_plan gave. Returns the CUDA error as an int. */
+/* Copies rows x cols elements of `size` bytes from x[i*rs + j*cs] to to[i*to_rs + j*to_cs], one of
+ * to_rs and to_cs being 1. Returns the CUDA error as an int. */
 int xg_gpu_gather(size_t size, int64_t rows, int64_t cols, const void *x, int64_t rs, int64_t cs,
-                  void *to, void *stream);
+                  void *to, int64_t to_rs, int64_t to_cs, void *stream);
 #ifdef __cplusplus
 }
 #endif

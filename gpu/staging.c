@@ -234,7 +234,7 @@ struct xg_problem xg_gpu_staged(const struct xg_problem *p, char *memory)
   return q;
 }
 
-/* The operands that pay for it, copied dense to the workspace. */
+/* The operands that are copied first, to the workspace. */
 static xgemm_status gather(struct xg_gpu_call *call, const struct xg_problem *p,
                            const struct xg_gather *g, struct xg_gkr_args *args, void *stream)
 {
@@ -244,12 +244,13 @@ static xgemm_status gather(struct xg_gpu_call *call, const struct xg_problem *p,
   if (g->a) {
     args->a = to;
     status = XG_CUDA(call, (cudaError_t)xg_gpu_gather(size, p->m, p->k, p->a.data, p->a.rs, p->a.cs,
-                                                      to, stream));
+                                                      to, args->rs_a, args->cs_a, stream));
   }
   if (g->b && status == XGEMM_OK) {
     args->b = to + g->at_b;
-    status = XG_CUDA(call, (cudaError_t)xg_gpu_gather(size, p->k, p->n, p->b.data, p->b.rs, p->b.cs,
-                                                      to + g->at_b, stream));
+    status =
+        XG_CUDA(call, (cudaError_t)xg_gpu_gather(size, p->k, p->n, p->b.data, p->b.rs, p->b.cs,
+                                                 to + g->at_b, args->rs_b, args->cs_b, stream));
   }
   args->workspace = to + g->bytes;
   return status;

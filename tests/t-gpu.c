@@ -97,6 +97,21 @@ static void the_kernel_picked(void **state)
   }
 }
 
+/* Large, both operands contiguous along k and off their borders: one of them is turned first. */
+static void large_operands_off_their_borders(void **state)
+{
+  (void)state;
+  static const int64_t sizes[][3] = {{1030, 1100, 520}, {1201, 1025, 513}};
+  for (int s = 0; s < 2; s++)
+    for (int l = 0; l < 2; l++) {
+      struct product x;
+      product_make(&x, XGEMM_F32, sizes[s][0], sizes[s][1], sizes[s][2], l ? "RCr" : "RCC", 5);
+      x.p.beta = l;
+      card_must_be_right(&x, 1, NULL, 1);
+      product_free(&x);
+    }
+}
+
 /* Element (0,0) at the other end: strides of the same size, negative, one of them -1 or -ld. */
 static void turn(struct hostile_matrix *h, xgemm_matrix *x, int rows, int cols)
 {
@@ -303,6 +318,7 @@ int main(int argc, char **argv)
       cmocka_unit_test(every_kernel_on_device_operands),
       cmocka_unit_test(every_kernel_on_host_operands),
       cmocka_unit_test(the_kernel_picked),
+      cmocka_unit_test(large_operands_off_their_borders),
       cmocka_unit_test(reversed_rows_and_columns),
       cmocka_unit_test(real_data_within_the_bound),
       cmocka_unit_test(all_sizes_to_17),
