@@ -19,8 +19,6 @@ gpu_kernels = \
   gpu/kernel/sm80/sgemm_sm80_32x32x16.cu \
   gpu/kernel/sm80/sgemm_sm80_128x64x16.cu \
   gpu/kernel/sm80/sgemm_sm80_128x128x16.cu \
-  gpu/kernel/sm80/dgemm_sm80_32x32x16.cu \
-  gpu/kernel/sm80/dgemm_sm80_128x64x8.cu \
   gpu/kernel/sm80/sgemm_sm80_gemv.cu \
   gpu/kernel/sm80/sgemm_sm80_thin8.cu \
   gpu/kernel/sm80/sgemm_sm80_thin16.cu \
@@ -28,19 +26,27 @@ gpu_kernels = \
   gpu/kernel/sm80/sgemm_sm80_thin32.cu \
   gpu/kernel/sm80/sgemm_sm80_dot.cu \
   gpu/kernel/sm80/sgemm_sm80_shallow.cu \
+  gpu/kernel/sm80/dgemm_sm80_32x32x16.cu \
+  gpu/kernel/sm80/dgemm_sm80_128x64x8.cu \
   gpu/kernel/sm80/dgemm_sm80_gemv.cu \
   gpu/kernel/sm80/dgemm_sm80_thin8.cu \
   gpu/kernel/sm80/dgemm_sm80_thin16.cu \
   gpu/kernel/sm80/dgemm_sm80_dot.cu \
   gpu/kernel/sm80/dgemm_sm80_mma_64x64x16.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_16x32x128.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_32x32x128.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_64x64x48.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_128x64x48.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_128x64x16.cu \
+  gpu/kernel/sm90/sgemm_sm90_sliced_128x128x16.cu \
+  gpu/kernel/sm90/sgemm_sm90_128x64x32.cu \
+  gpu/kernel/sm90/sgemm_sm90_128x256x32.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_16x32x64.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_32x32x32.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_32x64x64.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_64x64x16.cu \
   gpu/kernel/sm90/dgemm_sm90_mma_64x64x32.cu \
-  gpu/kernel/sm90/dgemm_sm90_mma_128x128x16.cu \
-  gpu/kernel/sm90/sgemm_sm90_128x64x32.cu \
-  gpu/kernel/sm90/sgemm_sm90_128x256x32.cu
+  gpu/kernel/sm90/dgemm_sm90_mma_128x128x16.cu
 
 noinst_LTLIBRARIES += libxg_gpu.la
 libxg_core_la_LIBADD += libxg_gpu.la
@@ -51,27 +57,28 @@ gpu_sources = \
   gpu/classify.c \
   gpu/device.c gpu/device.h \
   gpu/fitted.c gpu/fitted.h gpu/fitted_numbers.h \
-  gpu/gather_plan.c gpu/gather.cu gpu/gather.h \
-  gpu/gkr.h \
-  gpu/gkr_table.c \
+  gpu/gather.cu gpu/gather.h gpu/gather_plan.c \
+  gpu/gkr.h gpu/gkr_table.c \
   gpu/gpu_backend.c \
+  gpu/launch.cuh \
+  gpu/pick.c gpu/pick.h gpu/pick_cost.c \
+  gpu/scale.cu gpu/scale.h \
+  gpu/staging.c gpu/staging.h \
+  gpu/tmap.cu gpu/tmap.h
+
+# What kernels share: a frame for each family, and a header for each family of instructions.
+gpu_sources += \
+  gpu/dot.cuh gpu/gemv.cuh gpu/loads.cuh gpu/parts.cuh gpu/shallow.cuh gpu/slab.cuh \
+  gpu/feed.cuh gpu/sliced.cuh gpu/sum_parts.cuh \
+  gpu/mma_f64.cuh gpu/mma_f64_copy.cuh gpu/mma_f64_launch.cuh gpu/mma_f64_out.cuh \
+  gpu/mma_f64_ptx.cuh \
+  gpu/simt.cuh \
+  gpu/sm90_ring.cuh gpu/sm90_simt.cuh gpu/sm90_stream.cuh \
   gpu/ladder/copies.cuh gpu/ladder/rung.cuh gpu/ladder/tensor.cuh \
   gpu/ladder/gemm_ladder_9_wmma.cuh gpu/ladder/gemm_ladder_9b_mma.cuh \
   gpu/ladder/model.c gpu/ladder/model.h \
-  gpu/launch.cuh gpu/loads.cuh \
-  gpu/dot.cuh gpu/gemv.cuh gpu/parts.cuh gpu/shallow.cuh gpu/slab.cuh \
-  gpu/mma_f64.cuh gpu/mma_f64_copy.cuh gpu/mma_f64_launch.cuh gpu/mma_f64_out.cuh gpu/mma_f64_ptx.cuh \
-  gpu/pick.c gpu/pick.h gpu/pick_cost.c \
-  gpu/ptx/copy_groups.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mma_sync.cuh \
-  gpu/scale.cu gpu/scale.h \
-  gpu/ptx/cp_async.cuh \
-  gpu/ptx/mbarrier.cuh \
-  gpu/ptx/setmaxnreg.cuh \
-  gpu/ptx/tma.cuh \
-  gpu/simt.cuh \
-  gpu/sm90_ring.cuh gpu/sm90_simt.cuh gpu/sm90_stream.cuh \
-  gpu/staging.c gpu/staging.h \
-  gpu/tmap.cu gpu/tmap.h
+  gpu/ptx/copy_groups.cuh gpu/ptx/cp_async.cuh gpu/ptx/ldmatrix.cuh gpu/ptx/mbarrier.cuh \
+  gpu/ptx/mma_sync.cuh gpu/ptx/setmaxnreg.cuh gpu/ptx/tma.cuh
 
 libxg_gpu_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 if HAVE_CUDA
