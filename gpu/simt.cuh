@@ -104,7 +104,7 @@ template <class T, int BX, int BK, int THREADS, bool WIDE> struct xg_loader {
   const T *from;
   int to;   /* in shared memory, elements */
   int k;    /* which k of the piece my first copy is for */
-  int left; /* WIDE: elements of the operand from my vector on, else a bit for each copy */
+  int left; /* WIDE: elements of my vector in the operand, all or none; else a bit for each copy */
 
   static xg_walk<T> plan(const T *x, int64_t outer, int64_t so, int64_t sk)
   {
@@ -292,14 +292,15 @@ int xg_simt_launch_as(const xg_product<typename S::T> &p, void *stream)
   return xg_launch(xg_simt_kernel<S, A, B>, args, xg_blocks(p, S::BM, S::BN), S::THREADS, stream);
 }
 
+/* Whole vectors only: a partial copy may read all of its 16 bytes. */
 template <class T> bool xg_wide_a(const xg_product<T> &p)
 {
-  return xg_wide(p.a, p.rs_a, p.cs_a, p.k);
+  return p.m % (int)(16 / sizeof(T)) == 0 && xg_wide(p.a, p.rs_a, p.cs_a, p.k);
 }
 
 template <class T> bool xg_wide_b(const xg_product<T> &p)
 {
-  return xg_wide(p.b, p.cs_b, p.rs_b, p.k);
+  return p.n % (int)(16 / sizeof(T)) == 0 && xg_wide(p.b, p.cs_b, p.rs_b, p.k);
 }
 
 /* The shape for a product; NARROW, of the same block tile, where neither operand can be copied 16
