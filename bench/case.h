@@ -34,8 +34,9 @@ enum xgb_status {
 
 /* Of a GPU kernel: what the cost model makes of it (gpu/pick_cost.c). */
 struct xgb_weight {
-  int bm, bn, blocks, split, sms, streams;
+  int bm, bn, blocks, split, cuts, sms, streams;
   double tiles, peak, bandwidth;
+  double rounds;  /* the busiest multiprocessor's, if the kernel itself says; else 0 */
   double seconds; /* predicted; 0: not a GPU kernel */
 };
 

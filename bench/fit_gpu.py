@@ -4,18 +4,20 @@
 usage: fit_gpu.py RESULT.json... >gpu/fitted_numbers.h
        (of `xgemm bench --kernels all --json FILE`, e.g. suite gpu-kernels)
 
-Writes a line for each kernel: efficiency, step_ns and fill_us of one that works in tiles, efficiency,
-fill_us and bandwidth of one that streams; and how well the model then agrees. On stderr, what picking
-by the fitted model costs over the rows. gpu/pick_cost.c has the formulas.
+Writes a line for each kernel, as struct xg_fitted has them, and how well the model then agrees. On
+stderr, what picking by the fitted model costs over the rows. gpu/pick_cost.c has the formulas.
 """
 import json
 import math
 import sys
 
-LAUNCH = 1e-6
+LAUNCH, TILE_SHARE, PARTS_RATE, NOT_HIDDEN = 1e-6, 0.85, 6e12, 0.35
+EFFICIENCY, SECOND, FILL, UNALIGNED, ALONG, SUM, WAVE = range(7)
+# SECOND is step_ns, or the bandwidth of a kernel that streams; WAVE is the latter's step_ns.
 
 
 def rows_of(paths):
+    """Each row, and of each kernel in it (seconds, the model's inputs)."""
     for path in paths:
         with open(path) as file:
             data = json.load(file)
@@ -29,98 +31,119 @@ def rows_of(paths):
                 yield row, times
 
 
-def memory_seconds(row, share, bandwidth):
-    size = 8 if row["type"] == "f64" else 4
+def size_of(row):
+    return 8 if row["type"] == "f64" else 4
+
+
+def memory_seconds(row, share, model):
     m, n, k = row["m"], row["n"], row["k"]
-    moved = size * (m * k + k * n + m * n * (2 if row["beta"] else 1))
-    return moved / (share * bandwidth)
+    moved = size_of(row) * (m * k + k * n + m * n * (2 if row["beta"] else 1))
+    return moved / (share * model["bandwidth"])
 
 
-def tile_seconds(row, model, numbers):
-    efficiency, step, fill = numbers
-    sms, blocks = model["sms"], model["blocks"]
-    flops = 2.0 * model["bm"] * model["bn"]
-    rate = model["peak"] / sms * efficiency
-    steps = math.ceil(row["k"] / model["split"])
-
-    def round_(each):
-        return fill * 1e-6 + steps * max(step * 1e-9, each * flops / rate)
-
-    full = math.floor(model["tiles"] / (sms * blocks))
-    rest = math.ceil((model["tiles"] - full * sms * blocks) / sms)
-    arithmetic = full * round_(blocks) + (round_(rest) if rest else 0)
-    return max(arithmetic, memory_seconds(row, 0.85, model["bandwidth"])) + LAUNCH
+def awkwardness(row, x):
+    """Rows of results are column-major."""
+    vector = 16 // size_of(row)
+    unaligned = row["lda"] % vector or row["ldb"] % vector
+    along = row["transa"] == "T" and row["transb"] == "N"
+    return (x[UNALIGNED] if unaligned else 1) * (x[ALONG] if along else 1)
 
 
-def stream_seconds(row, model, numbers):
-    efficiency, share, fill = numbers
-    arithmetic = 2.0 * row["m"] * row["n"] * row["k"] / (efficiency * model["peak"])
-    memory = memory_seconds(row, share, model["bandwidth"])
-    return max(arithmetic, memory) + fill * 1e-6 + LAUNCH
+def overlapped(a, b, power):
+    return (a ** power + b ** power) ** (1 / power)
 
 
-def error(function, samples, numbers):
-    """Mean squared log of predicted / measured; rows where the kernel is hopeless count little."""
+def tile_seconds(row, model, x):
+    sms, blocks, fill = model["sms"], model["blocks"], x[FILL] * 1e-6
+    one = 2.0 * model["bm"] * model["bn"] * sms / (model["peak"] * x[EFFICIENCY])
+    steps = awkwardness(row, x) * math.ceil(row["k"] / model["split"])
+
+    def walk(each):
+        return steps * overlapped(x[SECOND] * 1e-9, each * one, 4)
+
+    if model.get("rounds"):
+        rounds = model["rounds"]
+        arithmetic = fill * (1 + NOT_HIDDEN * max(0, rounds - 1)) + rounds * walk(1)
+    else:
+        full = math.floor(model["tiles"] / (sms * blocks))
+        rest = math.ceil((model["tiles"] - full * sms * blocks) / sms)
+        arithmetic = full * (fill + walk(blocks)) + (fill + walk(rest) if rest else 0)
+    return max(arithmetic, memory_seconds(row, TILE_SHARE, model))
+
+
+def stream_seconds(row, model, x):
+    longer, shorter = max(row["m"], row["n"]), min(row["m"], row["n"])
+    tiles = math.ceil(longer / model["bm"]) * math.ceil(shorter / model["bn"])
+    flops = 2.0 * row["k"] * tiles * model["bm"] * model["bn"]
+    arithmetic = flops / (x[EFFICIENCY] * model["peak"])
+    work = awkwardness(row, x) * overlapped(arithmetic, memory_seconds(row, x[SECOND], model), 3)
+    waves = tiles * model["split"] / (model["sms"] * model["blocks"])
+    return work + x[FILL] * 1e-6 + x[WAVE] * 1e-9 * max(0, waves - 1)
+
+
+def seconds_of(row, model, x):
+    seconds = LAUNCH + (stream_seconds if model["streams"] else tile_seconds)(row, model, x)
+    if model["cuts"]:
+        seconds += x[SUM] * 1e-6
+    if model["split"] > 1:
+        seconds += 2.0 * model["split"] * row["m"] * row["n"] * size_of(row) / PARTS_RATE
+    return seconds
+
+
+def error(samples, x):
+    """Mean squared log of predicted / measured; where the kernel is hopeless it counts little, and
+    awkward operands are taken to cost nothing unless the samples say so."""
     total = weight = 0.0
     for row, model, seconds, best in samples:
         w = min(1.0, (best / seconds) ** 2)
-        total += w * math.log(function(row, model, numbers) / seconds) ** 2
+        total += w * math.log(seconds_of(row, model, x) / seconds) ** 2
         weight += w
-    return total / weight
+    return total / weight + 0.0005 * (math.log(x[UNALIGNED]) ** 2 + math.log(x[ALONG]) ** 2)
 
 
-def descend(function, samples, numbers):
-    """Coordinate descent with a shrinking factor: three numbers, no derivative, no library."""
-    best, factor = error(function, samples, numbers), 1.6
+def plausible(i, value, streams):
+    """Bounds that few samples must not overrun: the model is also asked about other shapes."""
+    if i in (UNALIGNED, ALONG):
+        return 0.8 <= value <= 3
+    return not streams or i != SECOND or value <= 1
+
+
+def descend(samples, x):
+    """Coordinate descent with a shrinking factor: few numbers, no derivative, no library."""
+    best, factor = error(samples, x), 1.6
     while factor > 1.004:
         moved = False
-        for i in range(len(numbers)):
+        for i in range(len(x)):
             for f in (factor, 1 / factor):
-                trial = list(numbers)
+                trial = list(x)
                 trial[i] *= f
-                e = error(function, samples, trial)
-                if e < best:
-                    best, numbers, moved = e, trial, True
+                if not plausible(i, trial[i], samples[0][1]["streams"]):
+                    continue
+                e = error(samples, trial)
+                if e < best - 1e-9:
+                    best, x, moved = e, trial, True
         if not moved:
             factor = math.sqrt(factor)
-    return numbers, best
+    return best, x
 
 
-def main():
-    rows = list(rows_of(sys.argv[1:]))
-    samples = {}
-    for row, times in rows:
-        fastest = min(seconds for seconds, _ in times.values())
-        for kernel, (seconds, model) in times.items():
-            samples.setdefault(kernel, []).append((row, model, seconds, fastest))
-    fitted = {}
-    print("/* Written by bench/fit_gpu.py; %s.\n * efficiency, step_ns, fill_us, bandwidth; agreement. */" % stamp())
-    for kernel in sorted(samples):
-        streams = samples[kernel][0][1]["streams"]
-        function = stream_seconds if streams else tile_seconds
-        start = [0.6, 0.8, 2.0] if streams else [0.8, 20.0, 2.0]
-        numbers, e = descend(function, samples[kernel], start)
-        fitted[kernel] = (function, numbers)
-        efficiency, second, fill = numbers
-        fields = (efficiency, 0, fill, second) if streams else (efficiency, second, fill, 0)
-        line = '{"%s", {%s}},' % (kernel, ", ".join("%.3g" % x for x in fields))
-        print("%-72s /* +-%.0f %%, %d rows */" % (line, 100 * math.sqrt(e), len(samples[kernel])))
-    judge(rows, fitted)
+def fit(samples):
+    streams = samples[0][1]["streams"]
+    starts = [(0.5, 0.8, 2), (0.1, 0.6, 3)] if streams else [(0.8, 5, 2), (0.6, 20, 4), (0.8, 40, 2)]
+    return min(descend(samples, list(start) + [1, 1, 2] + [500] * streams) for start in starts)
 
 
 def stamp():
     with open(sys.argv[1]) as file:
         data = json.load(file)
-    machine = data["machine"]
-    name = machine.get("gpu") if isinstance(machine, dict) else machine
-    return "%s, %s" % (name, data["date"])
+    return "%s, %s" % (data["machine"]["gpu"], data["date"])
 
 
 def judge(rows, fitted):
     lost = []
     for row, times in rows:
         fastest = min(times, key=lambda kernel: times[kernel][0])
-        chosen = min(times, key=lambda kernel: fitted[kernel][0](row, times[kernel][1], fitted[kernel][1]))
+        chosen = min(times, key=lambda kernel: seconds_of(row, times[kernel][1], fitted[kernel]))
         lost.append((times[chosen][0] / times[fastest][0], row, chosen, fastest))
     lost.sort(key=lambda x: -x[0])
     within = sum(1 for x in lost if x[0] <= 1.05) / len(lost)
@@ -129,6 +152,31 @@ def judge(rows, fitted):
     for ratio, row, chosen, fastest in lost[:15]:
         print("  %.2f %s %s %s%s: %s, best %s" % (ratio, row["name"], row["type"], row["transa"], row["transb"],
                                                   chosen, fastest), file=sys.stderr)
+
+
+def write(fitted, agreement, source):
+    print("/* Written by bench/fit_gpu.py; %s.\n"
+          " * efficiency, step_ns, fill_us, bandwidth, unaligned, along_k, sum_us; agreement. */\n/* clang-format off */" % source)
+    for kernel in sorted(fitted):
+        x, streams = fitted[kernel], agreement[kernel][2]
+        fields = [x[EFFICIENCY], x[WAVE] if streams else x[SECOND], x[FILL], x[SECOND] if streams else 0]
+        fields += x[UNALIGNED:WAVE]
+        line = '{"%s", {%s}},' % (kernel, ", ".join("%.3g" % field for field in fields))
+        print("%-84s /* +-%.0f %%, %d rows */" % (line, 100 * math.sqrt(agreement[kernel][0]), agreement[kernel][1]))
+
+
+def main():
+    rows = list(rows_of(sys.argv[1:]))
+    samples, fitted, agreement = {}, {}, {}
+    for row, times in rows:
+        fastest = min(seconds for seconds, _ in times.values())
+        for kernel, (seconds, model) in times.items():
+            samples.setdefault(kernel, []).append((row, model, seconds, fastest))
+    for kernel, of_kernel in samples.items():
+        e, fitted[kernel] = fit(of_kernel)
+        agreement[kernel] = (e, len(of_kernel), of_kernel[0][1]["streams"])
+    write(fitted, agreement, stamp())
+    judge(rows, fitted)
 
 
 if __name__ == "__main__":

@@ -188,10 +188,12 @@ static void card(FILE *file, const struct xgb_row *row, const struct xgb_result 
 static void weight(FILE *file, const struct xgb_weight *w)
 {
   fprintf(file,
-          ", \"model\": {\"bm\": %d, \"bn\": %d, \"blocks\": %d, \"split\": %d, \"sms\": %d, "
-          "\"streams\": %s",
-          w->bm, w->bn, w->blocks, w->split, w->sms, w->streams ? "true" : "false");
+          ", \"model\": {\"bm\": %d, \"bn\": %d, \"blocks\": %d, \"split\": %d, \"cuts\": %s, "
+          "\"sms\": %d, \"streams\": %s",
+          w->bm, w->bn, w->blocks, w->split, w->cuts ? "true" : "false", w->sms,
+          w->streams ? "true" : "false");
   number(file, "tiles", w->tiles);
+  if (w->rounds > 0) number(file, "rounds", w->rounds);
   number(file, "peak", w->peak);
   number(file, "bandwidth", w->bandwidth);
   number(file, "seconds", w->seconds);

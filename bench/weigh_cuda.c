@@ -21,6 +21,8 @@ void xgb_weigh(struct xgb_weight *w, const struct xg_problem *p, const struct xg
                            .bn = kernel->bn,
                            .blocks = kernel->blocks,
                            .split = cost.split,
+                           .cuts = cost.cuts,
+                           .rounds = kernel->rounds ? kernel->rounds(&args) : 0,
                            .sms = card->sms,
                            .streams = kernel->bandwidth > 0,
                            .tiles = cost.tiles,

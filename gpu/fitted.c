@@ -8,7 +8,7 @@ static const struct {
   struct xg_fitted numbers;
 } table[] = {
 #include "fitted_numbers.h"
-    {NULL, {0, 0, 0, 0}}};
+    {NULL, {0, 0, 0, 0, 0, 0, 0}}};
 
 enum { MOST = 256 };
 
@@ -18,8 +18,13 @@ static struct xg_fitted look_up(const struct xg_gkr *kernel)
 {
   for (int i = 0; table[i].kernel; i++)
     if (strcmp(table[i].kernel, kernel->name) == 0) return table[i].numbers;
-  return (struct xg_fitted){kernel->efficiency, kernel->step_ns, kernel->fill_us,
-                            kernel->bandwidth};
+  return (struct xg_fitted){.efficiency = kernel->efficiency,
+                            .step_ns = kernel->step_ns,
+                            .fill_us = kernel->fill_us,
+                            .bandwidth = kernel->bandwidth,
+                            .unaligned = 1,
+                            .along_k = 1,
+                            .sum_us = 2};
 }
 
 static void look_up_all(void)

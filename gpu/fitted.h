@@ -5,9 +5,11 @@
 
 #include "gkr.h"
 
-/* See the fields of struct xg_gkr. */
 struct xg_fitted {
-  double efficiency, step_ns, fill_us, bandwidth;
+  double efficiency, step_ns, fill_us, bandwidth; /* see struct xg_gkr */
+  double unaligned; /* times as long if an operand is not on 16-byte borders */
+  double along_k;   /* times as long if both operands are contiguous along k */
+  double sum_us;    /* what adding the parts of k takes, besides moving them */
 };
 
 /* Of a kernel of xg_gkr_table. */

@@ -61,14 +61,18 @@ struct xg_gkr {
   int shared;     /* bytes of shared memory per block */
   int blocks;     /* resident on one multiprocessor of an H100 or H200; a test asks the runtime */
   double efficiency; /* share of the peak of the FMA units or Tensor Cores, on large products */
-  double step_ns;    /* a step of k in a block that has a multiprocessor for itself; 0: not known */
-  double fill_us;    /* from a block's start to its first step, and from the last to its end */
-  double bandwidth;  /* share of the copy bandwidth that it streams at; 0: it works in tiles */
+  double step_ns;   /* a step of k in a block that has a multiprocessor for itself; of a kernel that
+                       streams, a later wave of blocks; 0: not known */
+  double fill_us;   /* from a block's start to its first step, and from the last to its end */
+  double bandwidth; /* share of the copy bandwidth that it streams at; 0: it works in tiles */
 
   /* NULL if legal for this problem, else the reason. */
   const char *(*ok)(const struct xg_gkr_args *args);
   /* Parts that k is cut into, from shape and SM count alone. NULL: never cut. */
   int (*split)(const struct xg_gkr_args *args);
+  /* Times that the busiest multiprocessor goes through the whole of k; a fraction where tiles are
+   * cut so that all are busy alike. NULL: whole tiles, `blocks` of them side by side. */
+  double (*rounds)(const struct xg_gkr_args *args);
   /* Bytes of workspace. NULL: none. */
   size_t (*workspace)(const struct xg_gkr_args *args);
   /* The __global__ function that launch() would start, for occupancy and register counts. */

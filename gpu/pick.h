@@ -9,8 +9,9 @@
 /* What a kernel would take for a product, and why. Seconds are predictions. */
 struct xg_gpu_cost {
   int split;         /* parts that k is cut into */
+  int cuts;          /* sums of parts of k are added up afterwards */
   double tiles;      /* block tiles, times the parts that k is cut into */
-  double waves;      /* rounds of tiles: tiles / (multiprocessors x resident blocks) */
+  double waves;      /* rounds: tiles / (multiprocessors x resident blocks), or the kernel's word */
   double last_share; /* of the last round's places, how many are filled */
   double edge_waste; /* share of the arithmetic that lies outside C */
   double arithmetic; /* seconds at the rate of the FMA or Tensor units */

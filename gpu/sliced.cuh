@@ -12,8 +12,8 @@
  *
  * At the end the slices' sums go to shared memory and are added in the order of the slices. Where
  * even so there are multiprocessors to spare, k is dealt out to several blocks as well, whose sums
- * go to the workspace and are added by a second kernel (sum_parts.cuh). The order of additions follows
- * from kernel, shape and number of multiprocessors.
+ * go to the workspace and are added by a second kernel (sum_parts.cuh). The order of additions
+ * follows from kernel, shape and number of multiprocessors.
  *
  * Registers. The register file has two banks, of even and of odd registers; an FMA whose three
  * operands are in one bank takes two cycles. A 16-byte load puts the elements of B into even, odd,

@@ -426,6 +426,16 @@ template <class S> size_t xg_sm90_workspace(const xg_gkr_args *args)
   return xg_sm90_ready_bytes<S>(blocks) + (size_t)blocks * S::BM * S::BN * sizeof(float);
 }
 
+/* The busiest block's way through k, in whole tiles. */
+template <class S> double xg_sm90_rounds(const xg_gkr_args *args)
+{
+  int blocks;
+  xg_deal d = xg_deal_out<S>(xg_rows_contiguous<float>(args), args->sms, &blocks);
+  if (!d.streams()) return (d.rows && d.cols ? 1 : 0.5) * (double)xg_tiles(d.all, blocks);
+  double streamed = (d.cost + (d.extra > 0)) / (double)d.pieces;
+  return (double)(d.all - d.streamed) / blocks + streamed;
+}
+
 inline bool xg_sm90_map(xg_tmap *map, const xg_operand &x, int bx, int bk)
 {
   if (!xg_tmap_can(x.x, sizeof(float), x.outer, x.k, x.so, x.sk)) return false;

@@ -218,9 +218,11 @@ double xg_gpu_staging_seconds(const struct xg_problem *p)
   return in / in_rate + out / out_rate + 4 * each;
 }
 
-static struct xg_operand on_card(char *memory, const struct xg_box *box)
+/* `memory` may be a place that is only thought of: it is a number here. */
+static struct xg_operand on_card(uintptr_t memory, const struct xg_box *box)
 {
-  return (struct xg_operand){memory + box->first * (int64_t)box->size, box->card_rs, box->card_cs};
+  uintptr_t first = memory + (uintptr_t)(box->first * (int64_t)box->size);
+  return (struct xg_operand){(void *)first, box->card_rs, box->card_cs};
 }
 
 struct xg_problem xg_gpu_staged(const struct xg_problem *p, char *memory)
@@ -228,9 +230,10 @@ struct xg_problem xg_gpu_staged(const struct xg_problem *p, char *memory)
   struct stage s = stage_of(p);
   struct xg_problem q = *p;
   q.space = XGEMM_SPACE_DEVICE;
-  q.c = on_card(memory + s.at_c, &s.c);
+  uintptr_t at = (uintptr_t)memory;
+  q.c = on_card(at + s.at_c, &s.c);
   if (xg_is_scale_only(p)) return q;
-  q.a = on_card(memory, &s.a), q.b = on_card(memory + s.at_b, &s.b);
+  q.a = on_card(at, &s.a), q.b = on_card(at + s.at_b, &s.b);
   return q;
 }
 

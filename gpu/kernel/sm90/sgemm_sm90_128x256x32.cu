@@ -25,6 +25,11 @@ static const char *ok(const xg_gkr_args *args)
   return xg_sm90_ok<shape>(args);
 }
 
+static double rounds(const xg_gkr_args *args)
+{
+  return xg_sm90_rounds<shape>(args);
+}
+
 static size_t workspace(const xg_gkr_args *args)
 {
   return xg_sm90_workspace<shape>(args);
@@ -56,6 +61,7 @@ extern "C" const xg_gkr sgemm_sm90_128x256x32 = {
     .step_ns = 161,
     .fill_us = 11,
     .ok = ok,
+    .rounds = rounds,
     .workspace = workspace,
     .function = function,
     .launch = launch,
