@@ -4,9 +4,12 @@
  * (negative too, 0 for A and B), any m, n, k >= 1, on a given stream.
  *   - beta = 0: C is written and never read. Elements between C's elements are not touched.
  *   - Index arithmetic is 64-bit. Grid limits (65535 in y and z) are hidden by the launcher.
- *   - The order of additions for an element is a function of the kernel and k alone.
- *   - launch() only enqueues: no synchronisation, no allocation. It returns the CUDA error as an
- * int.
+ *   - The order of additions for an element is a function of the kernel, m, n, k, the class that
+ * the strides and addresses fall in (unit stride or not, on 16 bytes or not) and the count of
+ *     multiprocessors, and of nothing else. No floating-point atomics.
+ *   - ok() may refuse products that the kernel is not for; every other one is right.
+ *   - launch() only enqueues, one kernel or a few: no synchronisation, no allocation. It returns
+ * the CUDA error as an int.
  */
 #ifndef XG_GKR_H
 #define XG_GKR_H
