@@ -137,6 +137,93 @@ static void kernels_are_picked_by_cost_or_by_name(void **state)
   assert_null(picked(XGEMM_F64, 100, "no_such_kernel"));
 }
 
+/* What is picked for a shape on a card of this compute capability. */
+static const char *name_picked(int cc, xgemm_type type, int64_t m, int64_t n, int64_t k)
+{
+  const struct xg_gkr *kernel = NULL;
+  struct xg_gpu_cost cost;
+  struct xg_gpu_card card = {.cc = cc,
+                             .sms = cc == 90 ? 132 : 108,
+                             .bandwidth = cc == 90 ? 4.8e12 : 2e12,
+                             .peak_s = cc == 90 ? 67e12 : 19.5e12,
+                             .peak_d = cc == 90 ? 33.5e12 : 9.7e12,
+                             .peak_tensor_d = cc == 90 ? 67e12 : 19.5e12};
+  struct xg_problem p = {.type = type, .m = m, .n = n, .k = k, .alpha = 1};
+  p.a = (struct xg_operand){NULL, k, 1};
+  p.b = (struct xg_operand){NULL, n, 1};
+  p.c = (struct xg_operand){NULL, n, 1};
+  assert_int_equal(xg_gpu_pick(&p, &card, NULL, &kernel, &cost), XGEMM_OK);
+  assert_true(cost.seconds > 0 && cost.tiles >= 1 && cost.waves > 0);
+  assert_true(cost.edge_waste >= 0 && cost.edge_waste < 1);
+  return kernel->name;
+}
+
+static void a_kernel_is_picked_for_what_it_is_for(void **state)
+{
+  (void)state;
+  assert_string_equal(name_picked(90, XGEMM_F32, 4096, 4096, 4096), "sgemm_sm90_128x256x32");
+  assert_string_equal(name_picked(90, XGEMM_F32, 128, 128, 128), "sgemm_sm90_sliced_16x32x128");
+  assert_string_equal(name_picked(90, XGEMM_F64, 4096, 4096, 4096), "dgemm_sm90_mma_128x128x16");
+  for (int type = XGEMM_F32; type <= XGEMM_F64; type++)
+    for (int wide = 0; wide < 2; wide++) {
+      int64_t m = wide ? 1 : 20000, n = wide ? 20000 : 1;
+      assert_non_null(strstr(name_picked(90, (xgemm_type)type, m, n, 20000), "gemv"));
+    }
+  static const int64_t sizes[] = {1, 31, 300, 1001, 4096};
+  for (int s = 0; s < 125; s++)
+    for (int type = XGEMM_F32; type <= XGEMM_F64; type++) /* code for Hopper runs on no other */
+      for (int cc = 80; cc <= 100; cc += 20)
+        assert_null(
+            strstr(name_picked(cc, (xgemm_type)type, sizes[s % 5], sizes[s / 5 % 5], sizes[s / 25]),
+                   "sm90"));
+}
+
+static struct xg_gkr_args awkward(int64_t m, int64_t n, int64_t k, int64_t pad)
+{
+  return (struct xg_gkr_args){.m = m,
+                              .n = n,
+                              .k = k,
+                              .alpha = 1,
+                              .rs_a = k + pad,
+                              .cs_a = 1,
+                              .rs_b = 1,
+                              .cs_b = k + pad,
+                              .rs_c = n,
+                              .cs_c = 1};
+}
+
+static void operands_are_copied_where_it_pays(void **state)
+{
+  (void)state;
+  struct xg_gkr_args x = awkward(2000, 2100, 2001, 0), y = x;
+  struct xg_gather g = xg_gather_plan(&x, sizeof(float)); /* the smaller is turned */
+  assert_true(g.a && !g.b);
+  assert_true(x.rs_a == 1 && x.cs_a == 2000 && x.rs_b == y.rs_b && x.cs_b == y.cs_b);
+  assert_int_equal(g.bytes % 256, 0);
+  assert_true(g.bytes >= 2000 * 2001 * sizeof(float) && g.moved == 2.0 * 2000 * 2001 * 4);
+  x = awkward(2000, 1900, 2001, 0);
+  g = xg_gather_plan(&x, sizeof(float));
+  assert_true(!g.a && g.b && g.at_b == 0 && x.cs_b == 1 && x.rs_b == 1900);
+  x = awkward(2000, 2100, 2000, 0); /* on their borders */
+  assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
+  x = awkward(2000, 2100, 2001, 0); /* f64 kernels take rows of k as they are */
+  assert_int_equal(xg_gather_plan(&x, sizeof(double)).bytes, 0);
+  x = awkward(200, 2100, 2001, 0); /* too few uses */
+  assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
+
+  x = awkward(500, 600, 700, 0); /* no unit stride: dense along the nearer dimension */
+  x.cs_a = 2, x.rs_a = 1500, x.rs_b = 3000, x.cs_b = -5;
+  g = xg_gather_plan(&x, sizeof(double));
+  assert_true(g.a && g.b && x.cs_a == 1 && x.rs_a == 700 && x.cs_b == 1 && x.rs_b == 600);
+  assert_true(g.at_b >= 500 * 700 * sizeof(double) && g.at_b % 256 == 0);
+  x = awkward(64, 600, 700, 0); /* B is read for one row of tiles only */
+  x.rs_b = 3000, x.cs_b = 5;
+  assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
+  x = awkward(500, 600, 700, 0); /* 0 and 1 are read well */
+  x.rs_a = 0, x.cs_a = 7;
+  assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
+}
+
 static void every_kernel_is_described(void **state)
 {
   (void)state;
@@ -161,6 +248,8 @@ int main(void)
       cmocka_unit_test(no_driver_no_cuda),
       cmocka_unit_test(boxes),
       cmocka_unit_test(kernels_are_picked_by_cost_or_by_name),
+      cmocka_unit_test(a_kernel_is_picked_for_what_it_is_for),
+      cmocka_unit_test(operands_are_copied_where_it_pays),
       cmocka_unit_test(every_kernel_is_described),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
