@@ -103,8 +103,7 @@ void xgb_card_pick_entry(struct xgb_turns *t, struct xgb_contestant *x, struct x
     if (entries[e].failed) continue;
     double eager = xgb_median(entries[e].eager, SAMPLES);
     double judged = brief ? xgb_median(entries[e].replays, SAMPLES) : eager;
-    if (best == 0 || judged < best) best = judged, winner = e;
-    if (r->eager == 0 || eager < r->eager) r->eager = eager;
+    if (best == 0 || judged < best) best = judged, winner = e, r->eager = eager;
   }
   xgb_contestant_enter_by(x, winner, r);
 }

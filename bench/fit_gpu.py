@@ -105,7 +105,7 @@ def plausible(i, value, streams):
     """Bounds that few samples must not overrun: the model is also asked about other shapes."""
     if i in (UNALIGNED, ALONG):
         return 0.8 <= value <= 3
-    return not streams or i != SECOND or value <= 1
+    return value <= 1 if i == EFFICIENCY else not streams or i != SECOND or value <= 1
 
 
 def descend(samples, x):

@@ -220,6 +220,7 @@ static int one_product(struct session *s, int64_t size, char type, const char *t
     xgb_ladder_table(row, s->o->counters ? counted : NULL);
     if (s->json) xgb_ladder_json(s->json, row, s->o->counters ? counted : NULL, &s->rows);
     for (int i = 0; i < row->count; i++) s->wrong |= row->rungs[i].status == XGB_WRONG;
+    s->wrong |= row->cublas.status == XGB_WRONG;
   }
   free(row);
   return bad;

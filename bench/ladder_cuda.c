@@ -102,6 +102,10 @@ static int call(void *context, long i)
 static void fail(struct entrant *e, enum xgb_status status, const char *why)
 {
   e->good = 0;
+  if (!e->result && status == XGB_WRONG) {
+    e->ladder->row->cublas.status = XGB_WRONG;
+    snprintf(e->ladder->row->cublas.reason, sizeof e->ladder->row->cublas.reason, "%s", why);
+  }
   if (!e->result || (!e->chief && status != XGB_WRONG)) return;
   e->result->status = status;
   snprintf(e->result->reason, sizeof e->result->reason, "%s", why);
@@ -312,6 +316,7 @@ static void conclude(struct ladder *l, struct entrant *e)
   double judged = graph > 0 ? graph : eager;
   if (!e->good || judged <= 0) return;
   if (!e->result) {
+    if (peer->status == XGB_WRONG) return;
     if (peer->status == XGB_GOOD && xgb_judged(peer) <= judged) return;
     peer->status = XGB_GOOD, peer->median = eager, peer->graph = graph;
     peer->samples = e->count;
@@ -392,8 +397,8 @@ int xgb_ladder_run(struct xgb_ladder_row *row, const char *pattern, const struct
   for (int i = 0; i < l->count && !bad && !xgb_interrupted; i++) verify(l, &l->entrants[i]);
   bad = bad || xgb_interrupted || time_all(l);
   for (int i = 0; i < l->count && !bad && l->effort->reps > 0; i++) {
-    conclude(l, &l->entrants[i]);
     if (l->entrants[i].good) verify(l, &l->entrants[i]); /* a race may show only now and then */
+    conclude(l, &l->entrants[i]);
   }
   clean_up(l);
   free(l);

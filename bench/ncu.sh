@@ -12,7 +12,7 @@
 # One launch is measured for each rung: `xgemm ladder --once` launches each exactly once, in the
 # order in which `xgemm ladder --counters` takes the figures. Caches are flushed before each.
 xgemm=$1 folder=$2 machine=${3:-here}
-flags=${LADDER_FLAGS:---trans NN,TT --max-time 1}
+flags=${LADDER_FLAGS:---sizes 1024,2048,4096 --trans NN,TT --max-time 0.5}
 [ -x "$xgemm" ] && [ -d "$folder" ] || { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -16,7 +16,8 @@
   CHAIN(op, r, 2)                                                                                  \
   CHAIN(op, r, 3)                                                                                  \
   CHAIN(op, r, 4)                                                                                  \
-  CHAIN(op, r, 5) CHAIN(op, r, 6) CHAIN(op, r, 7) CHAIN(op, r, 8) CHAIN(op, r, 9) CHAIN(op, r, 10) \
+  CHAIN(op, r, 5)                                                                                  \
+  CHAIN(op, r, 6) CHAIN(op, r, 7) CHAIN(op, r, 8) CHAIN(op, r, 9) CHAIN(op, r, 10)                 \
       CHAIN(op, r, 11)
 #define CLOBBERS                                                                                   \
   "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",   \

@@ -296,6 +296,9 @@ def render(name):
 def main(arguments):
     check = "--check" in arguments
     stale = 0
+    if not [name for name in arguments if name != "--check"]:
+        print("usage: render.py [--check] DOCUMENT...")
+        return 2
     for name in arguments:
         if name == "--check":
             continue

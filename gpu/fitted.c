@@ -10,7 +10,7 @@ static const struct {
 #include "fitted_numbers.h"
     {NULL, {0, 0, 0, 0, 0, 0, 0}}};
 
-enum { MOST = 256 };
+enum { MOST = 256 }; /* a test counts the kernels */
 
 static struct xg_fitted of_kernel[MOST]; /* in the order of xg_gkr_table */
 
@@ -29,7 +29,7 @@ static struct xg_fitted look_up(const struct xg_gkr *kernel)
 
 static void look_up_all(void)
 {
-  for (int i = 0; xg_gkr_table[i] && i < MOST; i++) of_kernel[i] = look_up(xg_gkr_table[i]);
+  for (int i = 0; xg_gkr_table[i]; i++) of_kernel[i] = look_up(xg_gkr_table[i]);
 }
 
 const struct xg_fitted *xg_fitted_numbers(const struct xg_gkr *kernel)

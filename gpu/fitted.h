@@ -6,7 +6,8 @@
 #include "gkr.h"
 
 struct xg_fitted {
-  double efficiency, step_ns, fill_us, bandwidth; /* see struct xg_gkr */
+  double efficiency, step_ns, fill_us, bandwidth; /* see struct xg_gkr; an efficiency near or above
+                                                     1 says that step_ns is what limits it */
   double unaligned; /* times as long if an operand is not on 16-byte borders */
   double along_k;   /* times as long if both operands are contiguous along k */
   double sum_us;    /* what adding the parts of k takes, besides moving them */

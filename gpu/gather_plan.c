@@ -8,10 +8,13 @@ static int64_t length(int64_t stride)
 /* Tiles that read an operand again are at most 128 wide, so from here on it is read twice. */
 enum { OFTEN = 128 };
 
-/* Strides of 0 and 1 are read well as they are. */
+/* Strides of 0 and 1 are read well as they are. Where lines overlap each other the copy could be
+ * far larger than the operand. */
 static int must_gather(int64_t rows, int64_t cols, int64_t rs, int64_t cs, int64_t uses)
 {
-  return length(rs) > 1 && length(cs) > 1 && rows > 1 && cols > 1 && uses > OFTEN;
+  int64_t down = length(rs), across = length(cs);
+  if (down <= 1 || across <= 1 || rows == 1 || cols == 1 || uses <= OFTEN) return 0;
+  return down < across ? across / down >= rows : down / across >= cols;
 }
 
 /* Where turning costs 2 % at most: it moves 8 bytes an element, and each element then serves this

@@ -55,10 +55,11 @@ struct xg_gkr {
   const char *family; /* "ladder", "sm80", "sm90" */
   int min_cc, max_cc; /* 80: compute capability 8.0; max_cc 0: any later one */
   char type;          /* 's', 'd'; 'h', 'b': A and B fp16, bf16, C and the sums fp32 */
-  int fuses;          /* the epilogue is its own */
+  int fuses;          /* takes bias and relu */
   int tensor;         /* works on the Tensor Cores */
 
-  /* What the cost model knows of it (pick.c). */
+  /* What the cost model (pick_cost.c) takes of it; the last four for a kernel that
+   * fitted_numbers.h does not have. */
   int bm, bn, bk; /* block tile */
   int threads;    /* per block */
   int shared;     /* bytes of shared memory per block */

@@ -119,18 +119,19 @@ static xgemm_status card_of(const struct xg_choice *c, const struct xg_problem *
   return *card ? XGEMM_OK : xg_fail(XGEMM_NO_DEVICE, "this backend can't, because %s", text);
 }
 
-/* A plan may be run with operands that lie otherwise than those it was made with: then the kernel
- * is picked again, unless it was forced. */
+/* A plan may be run with operands that lie otherwise than those it was made with, or be older than
+ * what is known of the card: then the kernel is picked again, unless it was forced. */
 static xgemm_status kernel_for(const struct xg_choice *c, const struct xg_problem *p,
                                const struct xg_request *r, const struct xg_gpu_card *card,
                                const struct xg_gkr **kernel)
 {
+  struct xg_gpu_cost cost;
   *kernel = xg_is_scale_only(p) ? NULL : c->unit;
   if (!*kernel) return XGEMM_OK;
+  if (c->device < 0) return xg_gpu_pick(p, card, r->kernel, kernel, &cost); /* chosen unseen */
   struct xg_gather gather;
   struct xg_gkr_args args = xg_gpu_args(p, card, &gather);
   if (!xg_gpu_illegal(*kernel, &args, xg_letter(p->type), card)) return XGEMM_OK;
-  struct xg_gpu_cost cost;
   return xg_gpu_pick(p, card, r->kernel, kernel, &cost);
 }
 
@@ -163,6 +164,10 @@ static struct xg_kernel_info kernel_info(int index)
 {
   const struct xg_gkr *kernel = xg_gkr_table[index];
   const char *reason = xg_gpu_available(0);
+  const struct xg_gpu_card *card = xg_gpu_started() ? xg_gpu_card(0) : NULL;
+  if (!reason && card &&
+      (card->cc < kernel->min_cc || (kernel->max_cc && card->cc > kernel->max_cc)))
+    reason = "it is for another card";
   return (struct xg_kernel_info){.name = kernel->name,
                                  .family = kernel->family,
                                  .type = kernel->type == 'd' ? XGEMM_F64 : XGEMM_F32,

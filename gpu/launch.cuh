@@ -60,6 +60,20 @@ int xg_launch(void (*kernel)(A), A args, int64_t blocks, int threads, void *stre
                                arguments, 0, (cudaStream_t)stream);
 }
 
+/* Whether a kernel may be launched before the one in front of it has ended: the code that runs must
+ * then wait itself (griddepcontrol), which only code for sm_90 does. A newer card runs code made
+ * from older PTX. */
+inline bool xg_may_start_early()
+{
+  const int built_for[] = {__CUDA_ARCH_LIST__};
+  bool built = false;
+  for (int arch : built_for) built |= arch == 900;
+  int device, major = 0;
+  if (!built || cudaGetDevice(&device) != cudaSuccess) return false;
+  cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  return major == 9;
+}
+
 /* Which tile a block takes. Blocks that run at the same time have neighbouring numbers; a band of 8
  * tile rows is walked column by column, so that together they read a near-square piece of A and B,
  * which the L2 cache then holds:

@@ -130,6 +130,13 @@ inline int xg_launch_in_clusters(const void *kernel, void *args, int64_t blocks,
   return (int)cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
+template <class S> const char *xg_mma64_ok(const xg_gkr_args *args)
+{
+  const int64_t most_pieces = (int64_t)1 << 30;
+  if (args->k / S::BK >= most_pieces) return "k has more pieces than it counts";
+  return xg_grid_ok(args, S::BM, S::BN);
+}
+
 template <class S> int xg_mma64_launch(const xg_gkr_args *x, void *stream)
 {
   xg_product<double> p = xg_rows_contiguous<double>(x);
@@ -152,7 +159,8 @@ template <class S> int xg_mma64_launch(const xg_gkr_args *x, void *stream)
                                      cut.cluster, false, stream);
   if (status || places == 1) return status;
   return xg_launch_in_clusters((const void *)xg_mma64_add, &add, p.m * xg_tiles(p.n, 32),
-                               dim3(32, (unsigned)(places < 8 ? places : 8)), 0, 1, true, stream);
+                               dim3(32, (unsigned)(places < 8 ? places : 8)), 0, 1,
+                               xg_may_start_early(), stream);
 }
 
 #endif

@@ -105,14 +105,6 @@ __global__ void __launch_bounds__(XG_PARTS_THREADS)
 
 /* ---------------------------------------------------------------- host */
 
-inline int xg_parts_programmatic()
-{
-  int device, major = 0;
-  if (cudaGetDevice(&device) == cudaSuccess)
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  return major >= 9;
-}
-
 inline int xg_parts_start(const void *kernel, void *args, int64_t blocks, int threads, int shared,
                           void *stream)
 {
@@ -122,7 +114,7 @@ inline int xg_parts_start(const void *kernel, void *args, int64_t blocks, int th
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks), config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared, config.stream = (cudaStream_t)stream;
-  config.attrs = &attribute, config.numAttrs = xg_parts_programmatic();
+  config.attrs = &attribute, config.numAttrs = xg_may_start_early();
   void *arguments[] = {args};
   return (int)cudaLaunchKernelExC(&config, kernel, arguments);
 }

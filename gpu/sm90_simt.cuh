@@ -153,10 +153,6 @@ struct xg_fragments {
   }
 };
 
-#ifndef LSTEP
-#define LSTEP 2
-#define LOFF  0
-#endif
 /* One step of k. The register file delivers two registers a cycle, one with an even number and one
  * with an odd, and an FMA reads three. So a row is walked along and back: the factor of A stays in
  * the operand cache, and of the other two the compiler can see to it that one is even and one odd -

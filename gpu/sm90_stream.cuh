@@ -137,7 +137,7 @@ template <class S> xg_deal xg_deal_out(const xg_product<float> &p, int sms, int 
   int64_t waves = cost / (b * pieces) - 1; /* of whole tiles */
   waves = waves < 0 ? 0 : waves > full / b ? full / b : waves;
   cost -= waves * b * pieces;
-  if (cost > 0x7fffffff) return d;
+  if (cost > 0x7fffffff - pieces) return d;
   d.all = (int)full, d.streamed = (int)(full - waves * b), d.thin_cost = (int)thin_cost;
   d.cost = (int)(cost / b), d.extra = (int)(cost % b);
   *blocks = (int)b;

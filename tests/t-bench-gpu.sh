@@ -58,5 +58,6 @@ has "$work/ladder.json" 0 '"engine": "ladder", "status": "unsupported"'
 has "$work/ladder.json" 4 '"engine": "ladder", "status": "good".*sgemm_ladder_2_tiled.*"limit": {"binds": "'
 run once ladder --once --sizes 100 --type f32
 has "$work/once.json" 0 '"status": "wrong"'
+has "$work/once.json" 9 '"engine": "ladder", "status": "good"'
 [ $failures = 0 ] || { echo "$failures failures"; exit 1; }
 echo 'all passed'

@@ -219,6 +219,9 @@ static void operands_are_copied_where_it_pays(void **state)
   x = awkward(64, 600, 700, 0); /* B is read for one row of tiles only */
   x.rs_b = 3000, x.cs_b = 5;
   assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
+  x = awkward(3000, 600, 3000, 0); /* lines overlap: the copy would be larger than the operand */
+  x.rs_a = 2, x.cs_a = 4;
+  assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
   x = awkward(500, 600, 700, 0); /* 0 and 1 are read well */
   x.rs_a = 0, x.cs_a = 7;
   assert_int_equal(xg_gather_plan(&x, sizeof(float)).bytes, 0);
@@ -238,6 +241,9 @@ static void every_kernel_is_described(void **state)
     if (x->type == 's' || x->type == 'd') count[x->type == 'd']++;
   }
   assert_true(count[0] >= 3 && count[1] >= 3);
+  int all = 0;
+  while (xg_gkr_table[all]) all++;
+  assert_true(all <= 256); /* the cost model's numbers are kept for so many */
 }
 
 int main(void)

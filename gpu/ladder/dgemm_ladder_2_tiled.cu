@@ -11,7 +11,7 @@
  *   +------+   +---------+                   barrier, next p
  *   | tile | T |    C    |
  *   +------+   +---------+                 As[ty][q]: one element to all lanes of a warp;
- *    p, p+T...      T                      Bs[q][tx]: 32 neighbours, every bank once
+ *    p, p+T...      T                      Bs[q][tx]: 32 neighbours, two passes
  *
  * Predicted traffic. Each element of A is fetched n/T times and each of B m/T times: 2 m n k / T
  * elements instead of 2 m n k, an intensity of T/8 = 4 flop/byte instead of 0.125. At 4096 cubed:

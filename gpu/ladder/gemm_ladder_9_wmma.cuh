@@ -25,8 +25,8 @@
  * not ours to choose: nvcc 13.0 makes ldmatrix of it for fp16, but generic loads of 4 bytes, turned
  * by a shuffle, for bf16.
  *
- * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: fp16 96 / 273 / 304 (cuBLAS 323 / 635 / 737),
- * bf16 70 / 171 / 200 (322 / 650 / 767).
+ * H200, TFLOP/s at 1024 / 2048 / 4096: fp16 95 / 253 / 258 (cuBLAS 323 / 619 / 708), bf16 70 / 169
+ * / 184 (320 / 649 / 748).
  */
 #ifndef XG_GEMM_LADDER_9_WMMA_CUH
 #define XG_GEMM_LADDER_9_WMMA_CUH

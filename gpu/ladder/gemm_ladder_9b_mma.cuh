@@ -26,8 +26,8 @@
  * is about 60 % of the Tensor Cores'. wgmma, for four warps together, reads them from shared
  * memory.
  *
- * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: fp16 142 / 312 / 432 (cuBLAS 321 / 642 / 749),
- * bf16 142 / 313 / 439 (323 / 656 / 777).
+ * H200, TFLOP/s at 1024 / 2048 / 4096: fp16 140 / 298 / 386 (cuBLAS 323 / 619 / 708), bf16 140 /
+ * 301 / 415 (320 / 649 / 748).
  */
 #ifndef XG_GEMM_LADDER_9B_MMA_CUH
 #define XG_GEMM_LADDER_9B_MMA_CUH

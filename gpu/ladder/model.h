@@ -16,11 +16,11 @@
  * kernel ends are not counted, which shows where C is smaller than the L2. The mma rungs read
  * fragments for a whole warp at once: TM x TN is the warp's tile.
  *
- * Counters of Nsight Compute that say the same:
- *     device memory     dram__bytes_read.sum + dram__bytes_write.sum
- *     read by threads   512 bytes * smsp__inst_executed_op_shared_ld.sum: from rung 5 on every load
- *                       is one of 16 bytes (rungs 2 to 4: 32 of 4 bytes for 8 of 16)
- *     delivered         smsp__sass_data_bytes_mem_shared_op_ld.sum, of ldmatrix .._op_ldsm.sum
+ * Counters of Nsight Compute that bench/ncu.sh takes:
+ *     device memory     dram__bytes.sum
+ *     shared memory     128 bytes * l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum: passes,
+ *                       more than what is delivered where lanes meet in a bank, less than what
+ *                       threads read where lanes share an address
  * nvcc puts 3 loads that load nothing before a piece's asynchronous copies: rung 8 executes 9 %
  * more than it reads with. WMMA makes ldmatrix for fp16, ordinary loads for bf16. */
 #ifndef XG_LADDER_MODEL_H

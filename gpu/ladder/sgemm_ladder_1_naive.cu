@@ -5,7 +5,7 @@
  *
  *                 B     j                  a half warp: 16 neighbouring j of one row i
  *               +-----+-+---+
- *             k |     |:|   |  step p      B[p][j..j+31]   16 neighbours: 64 bytes in one request
+ *             k |     |:|   |  step p      B[p][j..j+15]   16 neighbours: 64 bytes in one request
  *        k      |     |v|   |              A[i][p]         one element, sent to all 16 lanes
  *     +-----+   +-----+-+---+
  *   i |..>  |   |     |C|   |              17 elements asked for a step, 16 FMAs done

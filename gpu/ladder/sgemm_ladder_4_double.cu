@@ -14,7 +14,7 @@
  *
  * What limits it. As rungs 2 and 3, shared-memory reads: every FMA still takes two elements from
  * there, and the load units are busy 90 % of the time. Two blocks on a multiprocessor hid most of
- * each other's waiting already, so that the gain is a few per cent.
+ * each other's waiting already, so that the gain is 2 % at 4096 and none at 2048.
  *
  * H200, TFLOP/s at 1024 / 2048 / 4096, row-major: 8.8 / 9.0 / 9.3 (cuBLAS 35.0 / 50.4 / 51.2).
  */

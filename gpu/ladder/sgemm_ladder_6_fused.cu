@@ -12,8 +12,9 @@
  * saves one read and one write of C: 2 mn elements, 8 mn bytes; both steps at 1024 x 1024 save 16
  * MiB.
  *
- * What limits it. As rung 5b. The saving is a share 4/k of the product's own ideal reads and more,
- * so it shows where k is small; a C that fits the L2 is passed over there, which is cheaper.
+ * What limits it. As rung 5b. Both steps as passes move 4 mn elements and do hardly any arithmetic;
+ * beside the product's mnk multiply-adds that is 4/k, so it shows where k is small; a C that fits
+ * the L2 is passed over there, which is cheaper.
  *
  * bias[j] belongs to column j of C. If the product is taken from its other side
  * (xg_rows_contiguous) that column is a row.

@@ -15,7 +15,7 @@ using shape = xg_mma64<xg_mma64_sm90, 64, 64, 32, 32, 2, 4, 3, 1>;
 
 static const char *ok(const xg_gkr_args *args)
 {
-  return xg_grid_ok(args, shape::BM, shape::BN);
+  return xg_mma64_ok<shape>(args);
 }
 
 static int launch(const xg_gkr_args *args, void *stream)
