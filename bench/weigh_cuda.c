@@ -2,12 +2,6 @@
 #include "../gpu/pick.h"
 #include "weigh.h"
 
-static double peak_of(const struct xg_gkr *kernel, const struct xg_gpu_card *card)
-{
-  if (kernel->type == 'd') return kernel->tensor ? card->peak_tensor_d : card->peak_d;
-  return card->peak_s;
-}
-
 void xgb_weigh(struct xgb_weight *w, const struct xg_problem *p, const struct xg_choice *choice)
 {
   const struct xg_gkr *kernel = choice->unit;
@@ -26,7 +20,7 @@ void xgb_weigh(struct xgb_weight *w, const struct xg_problem *p, const struct xg
                            .sms = card->sms,
                            .streams = kernel->bandwidth > 0,
                            .tiles = cost.tiles,
-                           .peak = peak_of(kernel, card),
+                           .peak = xg_gpu_units_peak(kernel, card),
                            .bandwidth = card->bandwidth,
                            .seconds = cost.seconds};
 }

@@ -165,9 +165,7 @@ static struct xg_kernel_info kernel_info(int index)
   const struct xg_gkr *kernel = xg_gkr_table[index];
   const char *reason = xg_gpu_available(0);
   const struct xg_gpu_card *card = xg_gpu_started() ? xg_gpu_card(0) : NULL;
-  if (!reason && card &&
-      (card->cc < kernel->min_cc || (kernel->max_cc && card->cc > kernel->max_cc)))
-    reason = "it is for another card";
+  if (!reason && card) reason = xg_gpu_no_code(kernel, card);
   return (struct xg_kernel_info){.name = kernel->name,
                                  .family = kernel->family,
                                  .type = kernel->type == 'd' ? XGEMM_F64 : XGEMM_F32,

@@ -16,19 +16,25 @@ template <class T, class E = T> struct xg_product {
   int64_t rs_a, cs_a, rs_b, cs_b, rs_c, cs_c;
 };
 
-/* Kernels are written for a C whose rows are contiguous, so that neighbouring threads write
- * neighbouring columns. A C that lies the other way is the same product seen from the other side,
- * C^T = B^T A^T: nothing but an exchange of arguments. */
-template <class T, class E = T> xg_product<T, E> xg_rows_contiguous(const xg_gkr_args *x)
+/* The product, or the same one seen from the other side, C^T = B^T A^T: nothing but an exchange of
+ * arguments. */
+template <class T, class E = T> xg_product<T, E> xg_product_of(const xg_gkr_args *x, bool turned)
 {
   const E *a = (const E *)x->a, *b = (const E *)x->b;
   T *c = (T *)x->c, alpha = (T)x->alpha, beta = (T)x->beta;
-  int64_t row = x->rs_c < 0 ? -x->rs_c : x->rs_c, col = x->cs_c < 0 ? -x->cs_c : x->cs_c;
-  if (row < col)
+  if (turned)
     return {x->n, x->m,    x->k,    alpha,   beta,    b,       a,
             c,    x->cs_b, x->rs_b, x->cs_a, x->rs_a, x->cs_c, x->rs_c};
   return {x->m, x->n,    x->k,    alpha,   beta,    a,       b,
           c,    x->rs_a, x->cs_a, x->rs_b, x->cs_b, x->rs_c, x->cs_c};
+}
+
+/* Kernels are written for a C whose rows are contiguous, so that neighbouring threads write
+ * neighbouring columns. */
+template <class T, class E = T> xg_product<T, E> xg_rows_contiguous(const xg_gkr_args *x)
+{
+  int64_t row = x->rs_c < 0 ? -x->rs_c : x->rs_c, col = x->cs_c < 0 ? -x->cs_c : x->cs_c;
+  return xg_product_of<T, E>(x, row < col);
 }
 
 __host__ __device__ inline int64_t xg_tiles(int64_t extent, int tile)
@@ -44,6 +50,14 @@ inline const char *xg_grid_ok(const xg_gkr_args *x, int bm, int bn)
   int tile = bm < bn ? bm : bn; /* whichever way round the product is taken */
   if (xg_tiles(x->m, tile) <= xg_most_blocks / xg_tiles(x->n, tile)) return nullptr;
   return "C has more tiles than a grid has blocks";
+}
+
+/* The same for kernels that count pieces of BK steps of k in 32 bits. */
+inline const char *xg_pieces_ok(const xg_gkr_args *x, int bm, int bn, int bk)
+{
+  const int64_t most_pieces = (int64_t)1 << 30;
+  if (x->k / bk >= most_pieces) return "k has more pieces than it counts";
+  return xg_grid_ok(x, bm, bn);
 }
 
 template <class T, class E> int64_t xg_blocks(const xg_product<T, E> &p, int bm, int bn)

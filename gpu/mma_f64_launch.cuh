@@ -132,9 +132,7 @@ inline int xg_launch_in_clusters(const void *kernel, void *args, int64_t blocks,
 
 template <class S> const char *xg_mma64_ok(const xg_gkr_args *args)
 {
-  const int64_t most_pieces = (int64_t)1 << 30;
-  if (args->k / S::BK >= most_pieces) return "k has more pieces than it counts";
-  return xg_grid_ok(args, S::BM, S::BN);
+  return xg_pieces_ok(args, S::BM, S::BN, S::BK);
 }
 
 template <class S> int xg_mma64_launch(const xg_gkr_args *x, void *stream)

@@ -21,13 +21,7 @@ template <class T> struct xg_parts {
 /* A is the longer of the two. */
 template <class T> xg_product<T> xg_long_first(const xg_gkr_args *x)
 {
-  const T *a = (const T *)x->a, *b = (const T *)x->b;
-  T *c = (T *)x->c, alpha = (T)x->alpha, beta = (T)x->beta;
-  if (x->n > x->m)
-    return {x->n, x->m,    x->k,    alpha,   beta,    b,       a,
-            c,    x->cs_b, x->rs_b, x->cs_a, x->rs_a, x->cs_c, x->rs_c};
-  return {x->m, x->n,    x->k,    alpha,   beta,    a,       b,
-          c,    x->rs_a, x->cs_a, x->rs_b, x->cs_b, x->rs_c, x->cs_c};
+  return xg_product_of<T>(x, x->n > x->m);
 }
 
 template <class T>

@@ -39,13 +39,19 @@ static int is_candidate(const struct xg_gkr *kernel, char type)
   return kernel->type == type && strcmp(kernel->family, "ladder") != 0;
 }
 
+const char *xg_gpu_no_code(const struct xg_gkr *kernel, const struct xg_gpu_card *card)
+{
+  if (kernel->min_cc > card->cc) return "it needs a newer card";
+  if (kernel->max_cc && kernel->max_cc < card->cc) return "it was compiled for an older card";
+  return NULL;
+}
+
 const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args *args, char type,
                            const struct xg_gpu_card *card)
 {
   if (kernel->type != type) return "it is for another element type";
-  if (kernel->min_cc > card->cc) return "it needs a newer card";
-  if (kernel->max_cc && kernel->max_cc < card->cc) return "it was compiled for an older card";
-  return kernel->ok(args);
+  const char *why = xg_gpu_no_code(kernel, card);
+  return why ? why : kernel->ok(args);
 }
 
 /* ---------------------------------------------------------------- the cheapest */

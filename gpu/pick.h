@@ -25,9 +25,15 @@ struct xg_gpu_cost {
 struct xg_gkr_args xg_gpu_args(const struct xg_problem *p, const struct xg_gpu_card *card,
                                struct xg_gather *gather);
 
+/* NULL if the kernel has code for this card, else why not. */
+const char *xg_gpu_no_code(const struct xg_gkr *kernel, const struct xg_gpu_card *card);
+
 /* NULL if the kernel can do this product on this card, else why not. */
 const char *xg_gpu_illegal(const struct xg_gkr *kernel, const struct xg_gkr_args *args, char type,
                            const struct xg_gpu_card *card);
+
+/* flop/s of the units that the kernel works on. */
+double xg_gpu_units_peak(const struct xg_gkr *kernel, const struct xg_gpu_card *card);
 
 /* `gathered`: bytes that copying operands dense moves before the kernel starts. */
 struct xg_gpu_cost xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_args *args,

@@ -24,7 +24,7 @@
 #include "fitted.h"
 #include "pick.h"
 
-static double peak_of(const struct xg_gkr *kernel, const struct xg_gpu_card *card)
+double xg_gpu_units_peak(const struct xg_gkr *kernel, const struct xg_gpu_card *card)
 {
   if (kernel->type == 'd') return kernel->tensor ? card->peak_tensor_d : card->peak_d;
   return card->peak_s;
@@ -90,7 +90,7 @@ static double tile_seconds(const struct xg_gpu_cost *c, const struct xg_gkr *ker
                            const struct xg_fitted *x, const struct xg_gpu_card *card, double steps)
 {
   const double power = 4, not_hidden = 0.35;
-  double rate = peak_of(kernel, card) / card->sms * x->efficiency;
+  double rate = xg_gpu_units_peak(kernel, card) / card->sms * x->efficiency;
   double alone = 1e-9 * x->step_ns, fill = 1e-6 * x->fill_us;
   double one = 2.0 * kernel->bm * kernel->bn / rate;
   if (kernel->rounds)
@@ -117,7 +117,7 @@ struct xg_gpu_cost xg_gpu_cost(const struct xg_gkr *kernel, const struct xg_gkr_
   double awkward = awkwardness(x, args, (size_t)e);
   if (kernel->bandwidth > 0) {
     double flops = 2 * k * c.tiles / c.split * kernel->bm * kernel->bn;
-    c.arithmetic = awkward * flops / (x->efficiency * peak_of(kernel, card));
+    c.arithmetic = awkward * flops / (x->efficiency * xg_gpu_units_peak(kernel, card));
     c.memory = awkward * bytes / (x->bandwidth * card->bandwidth);
     c.seconds = overlapped(c.arithmetic, c.memory, power) + 1e-6 * x->fill_us +
                 1e-9 * x->step_ns * later_waves(&c);

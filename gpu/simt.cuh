@@ -37,6 +37,7 @@
 #define XG_SIMT_CUH
 
 #include "launch.cuh"
+#include "ptx/copy_groups.cuh"
 
 enum { XG_LANE_ROWS = 4, XG_LANE_COLS = 8 };
 
@@ -71,16 +72,6 @@ template <int SIZE> __device__ inline void xg_copy(unsigned to, const void *from
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(SIZE),
                  "r"(bytes));
-}
-
-__device__ inline void xg_copies_end()
-{
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int PENDING> __device__ inline void xg_copies_wait()
-{
-  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
 /* How an operand is walked: the same for all threads, so the host works it out and it stays in

@@ -404,9 +404,7 @@ __global__ void __launch_bounds__(S::THREADS, 1)
 
 template <class S> const char *xg_sm90_ok(const xg_gkr_args *args)
 {
-  const int64_t most_pieces = (int64_t)1 << 30;
-  if (args->k / S::BK >= most_pieces) return "k has more pieces than it counts";
-  return xg_grid_ok(args, S::BM, S::BN);
+  return xg_pieces_ok(args, S::BM, S::BN, S::BK);
 }
 
 template <class S> size_t xg_sm90_ready_bytes(int blocks)
