@@ -200,7 +200,7 @@ grep -q '^16x16x16 .* WRONG ' "$work/out" || { fail '--best-peer: a wrong peer i
 { "$xgemm" bench $quick m=n=k=5,6 --json /dev/fd/3 3>&1 >"$work/out" 2>&1; } | cat >"$work/pipe.json"
 valid "$work/pipe.json"
 grep -q '"complete": true' "$work/pipe.json" || fail 'JSON into a pipe: complete must be true'
-{ timeout -s INT 2 "$xgemm" bench m=n=k=5:900 --backend cpu --json /dev/fd/3 3>&1 >"$work/out" 2>&1; } | cat >"$work/pipe.json"
+{ timeout --foreground -s INT 2 "$xgemm" bench m=n=k=5:900 --backend cpu --json /dev/fd/3 3>&1 >"$work/out" 2>&1; } | cat >"$work/pipe.json"
 valid "$work/pipe.json"
 grep -q '"complete": false' "$work/pipe.json" || fail 'JSON into a pipe: complete must be false when stopped'
 counted 1 m=n=k=8,80 --max-gflop 1e-3
